@@ -1,0 +1,3 @@
+//! What a plugin author compiles against: observers, verdicts, and the stable ABI underneath.
+mod chunk;
+pub use chunk::ChunkKind;

@@ -1,0 +1,1 @@
+//! Turns tool calls that a model wrote as text into proper tool calls.

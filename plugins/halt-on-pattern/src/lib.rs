@@ -1,0 +1,1 @@
+//! Stops a stream as soon as its text matches a pattern.

@@ -1,0 +1,1 @@
+//! Redacts personal data and secrets from answers while they stream.

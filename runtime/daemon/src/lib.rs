@@ -1,0 +1,1 @@
+//! A daemon between programs and language-model providers that runs every streamed chunk through native plugins.

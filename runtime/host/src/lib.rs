@@ -1,0 +1,1 @@
+//! Plugins in this process: digest, static inspection, load, generations.

@@ -1,0 +1,1 @@
+//! The verdict machine of one invocation: queues, release, strip, stop, faults.

@@ -1,0 +1,1 @@
+//! Provider wires: bytes to frames to chunks and back, byte for byte.

@@ -1,0 +1,1 @@
+//! End-to-end tests, the scripted provider and the whole-daemon figures.

@@ -1,4 +1,7 @@
-//! What observers see: one decoded unit of a provider's frame.
+//! What observers see: one decoded unit of a provider's frame, and what an observer puts in its place.
+
+use abi_stable::StableAbi;
+use abi_stable::std_types::RStr;
 
 
 /// What a [`Chunk`] carries.
@@ -76,5 +79,100 @@ impl ChunkKind {
 impl std::fmt::Display for ChunkKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+/// One decoded unit of a provider's frame: a borrowed view, valid for one call. Nothing is copied to show it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, StableAbi)]
+pub struct Chunk<'a> {
+    seq: u64,
+    choice: u32,
+    kind: u8,
+    text: RStr<'a>,
+    /// Empty stands for absent: no JSON document is empty.
+    payload: RStr<'a>,
+}
+
+impl<'a> Chunk<'a> {
+    /// A view of one chunk. `payload` is a JSON document.
+    #[must_use]
+    pub fn new(seq: u64, choice: u32, kind: ChunkKind, text: &'a str, payload: Option<&'a str>) -> Self {
+        Self { seq, choice, kind: kind.code(), text: text.into(), payload: payload.unwrap_or_default().into() }
+    }
+
+    /// The chunk's number within the invocation: from 0, gapless.
+    #[must_use]
+    pub const fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    /// The provider's choice, output or block index.
+    #[must_use]
+    pub const fn choice(&self) -> u32 {
+        self.choice
+    }
+
+    /// What the chunk carries. A code that this crate does not know reads as [`ChunkKind::Opaque`]; an observer never
+    /// meets one.
+    #[must_use]
+    pub const fn kind(&self) -> ChunkKind {
+        match ChunkKind::from_code(self.kind) {
+            Some(kind) => kind,
+            None => ChunkKind::Opaque,
+        }
+    }
+
+    /// Whether this crate knows the kind's code.
+    pub(crate) const fn is_known(&self) -> bool {
+        ChunkKind::from_code(self.kind).is_some()
+    }
+
+    /// The chunk's text; may be empty.
+    #[must_use]
+    pub fn text(&self) -> &'a str {
+        self.text.as_str()
+    }
+
+    /// The chunk's JSON, if it has any.
+    #[must_use]
+    pub fn payload(&self) -> Option<&'a str> {
+        if self.payload.as_str().is_empty() { None } else { Some(self.payload.as_str()) }
+    }
+}
+
+/// What an observer puts in a chunk's place. `seq` and `choice` stay the chunk's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewChunk {
+    /// What the new chunk carries; may differ from the old one's.
+    pub kind: ChunkKind,
+    /// Its text; may be empty.
+    pub text: String,
+    /// Its JSON, if it has any; must be one valid document.
+    pub payload: Option<String>,
+}
+
+impl NewChunk {
+    /// The chunk with another text; kind and payload stay.
+    #[must_use]
+    pub fn with_text_of(chunk: &Chunk<'_>, text: impl Into<String>) -> Self {
+        Self { kind: chunk.kind(), text: text.into(), payload: chunk.payload().map(str::to_owned) }
+    }
+
+    /// A piece of answer text.
+    #[must_use]
+    pub fn content(text: impl Into<String>) -> Self {
+        Self { kind: ChunkKind::ContentDelta, text: text.into(), payload: None }
+    }
+
+    /// A whole tool call. `index` numbers the calls within the choice, `arguments` is its JSON; without an id the wire
+    /// makes one.
+    #[must_use]
+    pub fn tool_call(index: u32, id: Option<&str>, name: &str, arguments: impl Into<String>) -> Self {
+        let mut payload = serde_json::json!({ "index": index, "name": name });
+        if let Some(id) = id {
+            payload["id"] = id.into();
+        }
+        Self { kind: ChunkKind::ToolCallDelta, text: arguments.into(), payload: Some(payload.to_string()) }
     }
 }

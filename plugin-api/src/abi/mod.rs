@@ -1,0 +1,74 @@
+//! ABI v1: the one place where both sides of the boundary are described, and the one place with `unsafe` in it.
+//!
+//! # The contract
+//!
+//! - A plugin exports two symbols: the root module under `abi_stable`'s own loader name, whose recursive layout check
+//!   compares every type of this module before anything is called, and [`MANIFEST_SYMBOL`], a text that can be read
+//!   from the file without loading it.
+//! - **Views, never values.** Whatever crosses is borrowed: what the host shows (chunk, context, configuration) for the
+//!   length of the call; what a plugin answers ([`Reply`]) until the next call of the same instance. No allocation
+//!   changes sides, so neither side frees the other's memory. Types that borrow are named `…View`, `Raw…`, or carry a
+//!   lifetime.
+//! - **The host trusts nothing that a plugin answers**: text is checked for UTF-8, payloads for JSON, codes for range,
+//!   pointers for null. What fails is a fault of the observer.
+//! - **Every entry is guarded on the plugin's side.** A panic returns [`code::FAULT`] after the message and place were
+//!   put into the [`FaultSink`]; the instance's value has then been dropped (guarded as well) and the host calls
+//!   nothing but `free` on it.
+//! - **Frozen.** No type here ever grows. What comes later is asked for by name and version: by a plugin through
+//!   [`HostServices::find`], by the host through [`PluginModule::find`]; null means "not here" and is an ordinary answer.
+//!   Chunk kinds may gain codes; a plugin's side answers `continue` to a code that it does not know.
+
+mod guard;
+mod host_side;
+mod invocation;
+mod manifest;
+mod module;
+mod plugin_side;
+mod raw;
+mod services;
+mod values;
+
+pub use host_side::{Answer, BodyView, ConfigureError, Description, EventView, ObserverHandle, PluginHandle, PluginLibrary};
+pub use host_side::{Fault, FaultKind, RegistrationInfo, ReleasedView};
+pub use invocation::Invocation;
+pub use manifest::{MANIFEST_LENGTH, MANIFEST_SYMBOL, Manifest};
+pub use module::{Exported, PluginModule, PluginModuleRef};
+pub use plugin_side::MadeObserver;
+pub use raw::{FaultSink, ObserverTable, PairSink, PluginTable, RawEvent, RawObserver, RawPlugin, RawRegistration};
+pub use raw::{RawBody, RawReleased, RawText, Reply};
+pub use services::{CounterHandle, HistogramHandle, HostServices, Services};
+pub use values::{Found, ValueSource, Values};
+
+/// What only the expansion of [`export_plugin!`](crate::export_plugin) and the author's test kit use.
+#[doc(hidden)]
+pub mod export {
+    pub use super::manifest::{BUILT_FOR, BUILT_WITH, manifest_bytes};
+    pub use super::module::{layout_report, library_header, load};
+    pub use abi_stable::library::{LibHeader, RootModuleResult, __call_root_module_loader as call_loader};
+}
+
+/// The version of the ABI that this crate speaks.
+pub const ABI_VERSION: u32 = 1;
+
+/// The version of this crate, as a plugin says of itself what it was built with.
+pub const API_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The answer codes of every entry.
+pub mod code {
+    /// The chunk goes on; any other entry: done.
+    pub const CONTINUE: u8 = 0;
+    /// See [`Verdict::Amend`](crate::Verdict::Amend); `body` is set.
+    pub const AMEND: u8 = 1;
+    /// See [`Verdict::Emit`](crate::Verdict::Emit); `events` is set.
+    pub const EMIT: u8 = 2;
+    /// See [`Verdict::Stop`](crate::Verdict::Stop); `reason` and the two numbers are set.
+    pub const STOP: u8 = 3;
+    /// See [`Verdict::Buffer`](crate::Verdict::Buffer).
+    pub const BUFFER: u8 = 4;
+    /// See [`Verdict::Release`](crate::Verdict::Release); `released` and `strip` are set.
+    pub const RELEASE: u8 = 5;
+    /// `configure` only: the table has faults, each of which was put into the sink.
+    pub const REFUSED: u8 = 6;
+    /// A panic was caught; the fault sink has its message and place.
+    pub const FAULT: u8 = 255;
+}

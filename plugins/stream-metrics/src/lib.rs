@@ -1,29 +1,50 @@
-//! Emits what a stream cost and how fast it came on channel metrics.
+//! Emits how much a stream carried and how fast it came on channel `metrics`.
+//!
+//! ```text
+//!   chunk ──StreamMeter──► Tally of its choice, Tally of the stream
+//!               │                 │
+//!               ├─ finish, error ─┴─► stream.summary     of each choice
+//!               ├─ every n-th text ──► stream.progress   of the stream, if asked for
+//!               └─ usage ────────────► stream.usage      the provider's counts
+//!   end ────────────────────────────► counters and histograms of the daemon
+//! ```
+//!
+//! - [`tally`] counts: the rule, apart from chunks and verdicts.
+//! - [`observer`] keeps the tallies of an invocation and answers chunks.
 #![forbid(unsafe_code)]
+
+mod config;
+mod observer;
+mod tally;
+
 use seam_plugin_api::prelude::*;
 
-/// The plugin's table: nothing to set.
-#[derive(Deserialize, JsonSchema)]
-#[serde(crate = "seam_plugin_api::serde", deny_unknown_fields)]
-#[schemars(crate = "seam_plugin_api::schemars")]
-pub struct Config {}
+pub use config::Config;
+pub use observer::{CHANNEL, StreamMeter};
+pub use tally::{BOUNDS, Gaps, Tally, TextKind};
 
-struct StreamMetrics;
-struct Counting;
+use observer::Meters;
+
+/// The id of the observer that the plugin registers.
+pub const OBSERVER_ID: &str = "stream-metrics";
+
+/// The plugin.
+pub struct StreamMetrics {
+    every: Option<u64>,
+    meters: Meters,
+}
 
 impl Plugin for StreamMetrics {
     type Config = Config;
-    fn configure(_: Config, _: Host) -> Result<Self, Vec<ConfigFault>> {
-        Ok(Self)
+
+    fn configure(config: Config, host: Host) -> Result<Self, Vec<ConfigFault>> {
+        Ok(Self { every: config.check()?, meters: Meters::new(host) })
     }
+
     fn registrations(&self) -> Vec<Registration> {
-        vec![Registration::new(When::Any, "stream-metrics", |_| Counting)]
+        let (every, meters) = (self.every, self.meters);
+        vec![Registration::new(When::Any, OBSERVER_ID, move |_| StreamMeter::new(every, meters))]
     }
 }
-impl StreamObserver for Counting {
-    fn on_chunk(&mut self, chunk: &Chunk<'_>, _: &Context<'_>) -> Verdict {
-        if chunk.text().contains("panic") { panic!("no") }
-        Verdict::Continue
-    }
-}
+
 seam_plugin_api::export_plugin!(StreamMetrics, "stream-metrics");

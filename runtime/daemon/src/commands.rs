@@ -1,0 +1,145 @@
+//! What the other commands do: check, reload, inspect. Each prints for a person, or JSON with `--json`.
+
+use std::io::Write;
+use std::path::Path;
+
+use bytes::Bytes;
+use http::header::HOST;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Empty};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use seam_host::Loader;
+use serde_json::{Value, json};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::cli::{self, Exit};
+use crate::config::{self, AdminAddress};
+use crate::control::{Refusal, make_snapshot};
+
+/// Prints to standard output. A reader that has gone away does not matter.
+fn print(text: &str) {
+    let _ = writeln!(std::io::stdout(), "{}", text.trim_end());
+}
+
+fn print_error(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", text.trim_end());
+}
+
+/// Prints a refusal and gives the exit code that goes with it.
+#[must_use]
+pub fn refuse(refusal: &Refusal, json: bool, colour: bool) -> Exit {
+    if json {
+        print(&refusal.to_json().to_string());
+    } else {
+        print_error(&refusal.to_text(colour));
+    }
+    match refusal {
+        Refusal::System(_) => Exit::Failed,
+        Refusal::Unreadable(_) | Refusal::Faults(_) => Exit::Refused,
+    }
+}
+
+/// `seamd check`: everything that start-up does, without serving.
+#[must_use]
+pub fn check(check: &cli::Check, colour: bool) -> Exit {
+    let made = config::load(&check.config).map_err(Refusal::from).and_then(|loaded| {
+        let loader = Loader::new(loaded.config.server.state_dir)
+            .map_err(|error| Refusal::System(format!("cannot make the folder for private copies of plugins: {error}")))?;
+        make_snapshot(&check.config, &loader, None)
+    });
+    match made {
+        Ok(_) if check.json => print("[]"),
+        Ok(snapshot) => print(&format!(
+            "{} is good: {} provider(s), {} route(s), {} plugin(s)",
+            check.config.display(),
+            snapshot.providers.len(),
+            snapshot.routes.len(),
+            snapshot.generation.plugins().len(),
+        )),
+        Err(refusal) => return refuse(&refusal, check.json, colour),
+    }
+    Exit::Ok
+}
+
+/// `seamd plugin inspect`.
+#[must_use]
+pub fn inspect(inspect: &cli::Inspect) -> Exit {
+    match seam_host::inspect(&inspect.file) {
+        Ok(inspection) if inspect.json => print(&json!(inspection).to_string()),
+        Ok(inspection) => print(&inspection.to_string()),
+        Err(error) => {
+            let message = format!("{}: {error}", inspect.file.display());
+            if inspect.json {
+                print(&json!({ "error": message }).to_string());
+            } else {
+                print_error(&message);
+            }
+            return Exit::Refused;
+        }
+    }
+    Exit::Ok
+}
+
+/// `seamd reload`: asks a running daemon and says what came of it.
+#[must_use]
+pub fn reload(reload: &cli::Reload, colour: bool) -> Exit {
+    let address = match admin_address(&reload.daemon) {
+        Ok(address) => address,
+        Err(refusal) => return refuse(&refusal, reload.json, colour),
+    };
+    match ask_for_reload(&address) {
+        Ok((status, answer)) => {
+            if reload.json {
+                print(&answer.to_string());
+            } else if status == StatusCode::OK {
+                print(&format!("accepted: generation {}", answer["generation"]));
+            } else {
+                print_error(&format!("refused: {}", answer["text"].as_str().unwrap_or("the daemon gave no reason")));
+            }
+            if status == StatusCode::OK { Exit::Ok } else { Exit::Refused }
+        }
+        Err(error) => {
+            print_error(&format!("no daemon answers at {address}: {error}"));
+            Exit::Unreachable
+        }
+    }
+}
+
+fn admin_address(daemon: &cli::Daemon) -> Result<AdminAddress, Refusal> {
+    match (&daemon.admin, &daemon.config) {
+        (Some(address), _) => Ok(address.clone()),
+        (None, Some(file)) => Ok(config_admin(file)?),
+        // The command line takes exactly one of the two.
+        (None, None) => Err(Refusal::System("name the daemon with -c or --admin".into())),
+    }
+}
+
+fn config_admin(file: &Path) -> Result<AdminAddress, Refusal> {
+    Ok(config::load(file)?.config.server.admin)
+}
+
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+fn ask_for_reload(address: &AdminAddress) -> Result<(StatusCode, Value), AnyError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        match address {
+            AdminAddress::Tcp(address) => post_reload(tokio::net::TcpStream::connect(address).await?).await,
+            AdminAddress::Unix(path) => post_reload(tokio::net::UnixStream::connect(path).await?).await,
+        }
+    })
+}
+
+async fn post_reload(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) -> Result<(StatusCode, Value), AnyError> {
+    let (mut requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let driving = tokio::spawn(connection);
+    let request = Request::post("/reload").header(HOST, "localhost").body(Empty::<Bytes>::new())?;
+    let response = requests.send_request(request).await?;
+    let status = response.status();
+    let body = response.into_body().collect().await?.to_bytes();
+    driving.abort();
+    Ok((status, serde_json::from_slice(&body)?))
+}

@@ -1,0 +1,238 @@
+//! Start-up and reload: one path from the files to a snapshot, and the swap.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use seam_host::{GenerationUse, Generations, Loader, OnLoadError, PluginSpec, Reason, Rejection};
+use seam_ladder::{Hold, OnEndHeld, OnFault, Policy};
+
+use crate::config::{self, Config, LoadError, Report, Source};
+use crate::metrics::Metrics;
+use crate::snapshot::Snapshot;
+use crate::upstream::Provider;
+
+/// Why there is no new snapshot. Nothing has changed.
+#[derive(Debug)]
+pub enum Refusal {
+    /// The configuration file cannot be read.
+    Unreadable(String),
+    /// The configuration, a provider or a plugin has faults: all of them, each at its place.
+    Faults(Box<Report>),
+    /// Something of the system failed.
+    System(String),
+}
+
+impl Refusal {
+    /// Every fault in words, plain.
+    #[must_use]
+    pub fn to_text(&self, colour: bool) -> String {
+        match self {
+            Self::Unreadable(message) | Self::System(message) => message.clone(),
+            Self::Faults(report) if colour => report.to_styled(),
+            Self::Faults(report) => report.to_string(),
+        }
+    }
+
+    /// Every fault for machines.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        match self {
+            Self::Unreadable(message) | Self::System(message) => serde_json::json!([{ "message": message }]),
+            Self::Faults(report) => serde_json::json!(report),
+        }
+    }
+
+    /// In one line, for the log.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Unreadable(message) | Self::System(message) => message.clone(),
+            Self::Faults(report) => {
+                let faults: Vec<String> = report
+                    .faults()
+                    .iter()
+                    .map(|fault| format!("{}:{}: {}", fault.line, fault.column, fault.message))
+                    .collect();
+                format!("{}: {}", report.file().display(), faults.join("; "))
+            }
+        }
+    }
+}
+
+impl From<LoadError> for Refusal {
+    fn from(error: LoadError) -> Self {
+        match error {
+            LoadError::Faulty(report) => Self::Faults(Box::new(report)),
+            LoadError::Unreadable { path, source } => {
+                Self::Unreadable(format!("cannot read the configuration file {}: {source}", path.display()))
+            }
+        }
+    }
+}
+
+/// Reads a configuration and makes everything that it names: what start-up, `seamd check` and a reload all do.
+///
+/// # Errors
+/// Every fault of the file, of its providers and of its plugins at once.
+pub fn make_snapshot(file: &Path, loader: &Loader, previous: Option<&Snapshot>) -> Result<Snapshot, Refusal> {
+    let loaded = config::load(file)?;
+    snapshot_of(loaded.config, &loaded.source, loader, previous)
+}
+
+/// Makes everything that a configuration names.
+///
+/// # Errors
+/// Every fault of its providers and of its plugins at once.
+pub fn snapshot_of(
+    config: Config,
+    source: &Source,
+    loader: &Loader,
+    previous: Option<&Snapshot>,
+) -> Result<Snapshot, Refusal> {
+    let mut report = source.report();
+    if let Some(previous) = previous {
+        refuse_what_needs_a_restart(&previous.config, &config, &mut report);
+    }
+    let providers = make_providers(&config, previous, &mut report);
+    let specs: Vec<PluginSpec> = config.plugins.iter().map(plugin_spec).collect();
+    match loader.load(&specs) {
+        Ok(loaded) if report.is_empty() => {
+            for rejection in &loaded.skipped {
+                tracing::warn!(plugin = rejection.plugin, error = %rejection, "a plugin was skipped");
+            }
+            Ok(Snapshot::new(Arc::new(config), loaded.generation, providers))
+        }
+        Ok(_) => Err(Refusal::Faults(Box::new(report))),
+        Err(rejections) => {
+            for rejection in &rejections {
+                add_rejection(&mut report, rejection);
+            }
+            Err(Refusal::Faults(Box::new(report)))
+        }
+    }
+}
+
+fn make_providers(config: &Config, previous: Option<&Snapshot>, report: &mut Report) -> Vec<Arc<Provider>> {
+    let mut made = Vec::with_capacity(config.providers.len());
+    for (nth, provider) in config.providers.iter().enumerate() {
+        let known = previous.and_then(|snapshot| {
+            snapshot.providers.iter().find(|known| known.name() == provider.name)
+        });
+        match Provider::make(provider, known) {
+            Ok(provider) => made.push(provider),
+            Err(error) => report.add_fault(&format!("provider[{nth}]"), format!("provider {:?}: {error}", provider.name)),
+        }
+    }
+    made
+}
+
+/// What a reload cannot change is refused, not passed over: the file must say what runs.
+fn refuse_what_needs_a_restart(running: &Config, wanted: &Config, report: &mut Report) {
+    let mut same = |is_same: bool, key: &str| {
+        if !is_same {
+            report.add_fault(key, "cannot be changed by a reload; restart seamd, or put the old value back");
+        }
+    };
+    same(running.server.listen == wanted.server.listen, "server.listen");
+    same(running.server.admin == wanted.server.admin, "server.admin");
+    same(running.server.workers == wanted.server.workers, "server.workers");
+    same(running.server.state_dir == wanted.server.state_dir, "server.state_dir");
+    same(running.log == wanted.log, "log");
+}
+
+fn add_rejection(report: &mut Report, rejection: &Rejection) {
+    match &rejection.reason {
+        Reason::Config(faults) => {
+            for fault in faults {
+                let message = format!("plugin {:?}: {}", rejection.plugin, fault.message);
+                report.add_plugin_fault(rejection.index, &fault.path, message);
+            }
+        }
+        _ => report.add_plugin_load_fault(rejection.index, rejection.to_string()),
+    }
+}
+
+fn plugin_spec(plugin: &config::Plugin) -> PluginSpec {
+    PluginSpec {
+        name: plugin.name.clone(),
+        path: plugin.path.clone(),
+        config: serde_json::Value::Object(plugin.config.clone()).to_string(),
+        call_classes: plugin.call_class.clone(),
+        policy: Policy {
+            on_fault: match plugin.on_fault {
+                config::OnFault::Skip => OnFault::Skip,
+                config::OnFault::Stop => OnFault::Stop,
+            },
+            on_end_held: match plugin.on_end_held {
+                config::OnEndHeld::Release => OnEndHeld::Release,
+                config::OnEndHeld::Discard => OnEndHeld::Discard,
+            },
+            hold: Hold { chunks: plugin.hold.chunks as u64, text: plugin.hold.text as u64 },
+        },
+        on_load_error: match plugin.on_load_error {
+            config::OnLoadError::Refuse => OnLoadError::Refuse,
+            config::OnLoadError::Skip => OnLoadError::Skip,
+        },
+    }
+}
+
+/// Swaps snapshots: the one place where a running daemon's configuration changes.
+pub struct Control {
+    file: PathBuf,
+    loader: Arc<Loader>,
+    snapshot: Arc<ArcSwap<Snapshot>>,
+    /// The generations that are still in use.
+    generations: Generations,
+    metrics: Arc<Metrics>,
+    /// One reload at a time.
+    reloading: Mutex<()>,
+}
+
+impl Control {
+    /// Control over a daemon whose first snapshot stands.
+    #[must_use]
+    pub fn new(file: PathBuf, loader: Arc<Loader>, snapshot: Arc<ArcSwap<Snapshot>>, metrics: Arc<Metrics>) -> Self {
+        let generations = Generations::new(Arc::clone(&snapshot.load().generation));
+        metrics.generation(generations.current().number());
+        Self { file, loader, snapshot, generations, metrics, reloading: Mutex::new(()) }
+    }
+
+    /// What is served at present.
+    #[must_use]
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// The generations that are still in use, the oldest first.
+    #[must_use]
+    pub fn generations(&self) -> Vec<GenerationUse> {
+        self.generations.alive()
+    }
+
+    /// Takes up the configuration and its plugins again. Streams under way keep what they began with; new ones get the
+    /// new. Blocks while files are read and plugins configured. Gives the number of the new generation.
+    ///
+    /// # Errors
+    /// Every fault; everything is then as it was.
+    pub fn reload(&self, why: &str) -> Result<u64, Refusal> {
+        let _one_at_a_time = self.reloading.lock();
+        match make_snapshot(&self.file, &self.loader, Some(&self.snapshot.load())) {
+            Ok(snapshot) => {
+                let number = snapshot.generation.number();
+                self.generations.install(Arc::clone(&snapshot.generation));
+                self.snapshot.store(Arc::new(snapshot));
+                self.metrics.reload("accepted");
+                self.metrics.generation(number);
+                tracing::info!(why, generation = number, "reload accepted");
+                Ok(number)
+            }
+            Err(refusal) => {
+                self.metrics.reload("refused");
+                tracing::error!(why, reason = refusal.summary(), "reload refused; everything stays as it was");
+                Err(refusal)
+            }
+        }
+    }
+}

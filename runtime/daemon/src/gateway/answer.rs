@@ -1,0 +1,147 @@
+//! A streamed answer on its way to the client: whatever the provider has ready goes through the seam in one go and
+//! leaves in one piece.
+
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use seam_host::LoadedObserver;
+use seam_plugin_api::Outcome;
+
+use super::invocations::{Ended, InvocationNotes, Record};
+use super::phase::{Phase, Phases};
+use crate::seam::{Failure, Seam};
+use crate::upstream::{Source, UpstreamError};
+
+/// How much is gathered before it is handed on although more is ready: enough to make the cost of a write small beside
+/// that of its chunks, little enough to bound what waits for a slow client.
+const MOST_GATHERED: usize = 32 * 1024;
+
+/// A streamed answer. Dropping it before its end means that the client is gone: the provider's call ends at once.
+pub struct StreamedAnswer {
+    /// `None` once nothing more is wanted from the provider.
+    source: Option<Source>,
+    seam: Seam<LoadedObserver, InvocationNotes>,
+    record: Record,
+    phases: Phases,
+    out: BytesMut,
+    status: u16,
+    reason: Option<String>,
+    /// Whether the end has been written down.
+    closed: bool,
+}
+
+impl StreamedAnswer {
+    /// An answer whose head has come.
+    #[must_use]
+    pub fn new(
+        source: Source,
+        seam: Seam<LoadedObserver, InvocationNotes>,
+        record: Record,
+        phases: Phases,
+        status: u16,
+    ) -> Self {
+        Self {
+            source: Some(source),
+            seam,
+            record,
+            phases,
+            out: BytesMut::new(),
+            status,
+            reason: None,
+            closed: false,
+        }
+    }
+
+    /// The next bytes for the client, or `None` at the end of the answer.
+    pub fn poll_bytes(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
+        if self.source.is_some() {
+            if self.phases.has_changed() && self.phases.now() == Phase::Cut {
+                self.shut_down();
+            }
+            self.gather(cx);
+        }
+        if !self.out.is_empty() {
+            return Poll::Ready(Some(self.out.split().freeze()));
+        }
+        match self.source {
+            Some(_) => Poll::Pending,
+            None => {
+                self.close(Outcome::Completed);
+                Poll::Ready(None)
+            }
+        }
+    }
+
+    /// Takes what the provider has ready through the seam. One look at the clock stands for all of it: it arrived
+    /// together.
+    fn gather(&mut self, cx: &mut Context<'_>) {
+        let now = Instant::now();
+        let arrival = nanos(now.saturating_duration_since(self.record.began()));
+        while self.out.len() < MOST_GATHERED {
+            let Some(source) = &mut self.source else { return };
+            match source.poll_data(cx, now) {
+                Poll::Pending => return,
+                Poll::Ready(Some(Ok(read))) => {
+                    self.record.first_byte(now);
+                    self.seam.feed(read, arrival, &mut self.out);
+                }
+                Poll::Ready(Some(Err(error))) => self.break_off(&error),
+                Poll::Ready(None) => {
+                    self.seam.finish(arrival, &mut self.out);
+                    self.source = None;
+                }
+            }
+            if self.seam.outcome().is_some() {
+                // Ends the provider's call at once, unless it has ended by itself.
+                self.source = None;
+            }
+        }
+    }
+
+    fn break_off(&mut self, error: &UpstreamError) {
+        let message = error.to_string();
+        let failure = Failure { message: &message, kind: "provider_error", code: error.code() };
+        self.seam.fail(failure, Outcome::ProviderError, &mut self.out);
+        self.reason = Some(message);
+    }
+
+    fn shut_down(&mut self) {
+        let failure = Failure {
+            message: "seamd is shutting down and the time for running streams is over; ask again",
+            kind: "server_error",
+            code: "shutdown",
+        };
+        self.seam.fail(failure, Outcome::Shutdown, &mut self.out);
+        self.source = None;
+    }
+
+    /// Writes down the end, once.
+    fn close(&mut self, otherwise: Outcome) {
+        if std::mem::replace(&mut self.closed, true) {
+            return;
+        }
+        let outcome = self.seam.outcome().unwrap_or(otherwise);
+        let reports = self.seam.close(outcome);
+        let ladder = self.seam.ladder();
+        let stop = ladder.stop().map(|stop| format!("{} ({}): {}", stop.plugin, stop.observer_id, stop.reason));
+        self.record.end(&Ended {
+            outcome,
+            status: self.status,
+            reports: &reports,
+            chunks: (ladder.chunks_in(), ladder.chunks_out()),
+            reason: stop.as_deref().or(self.reason.as_deref()),
+        });
+    }
+}
+
+impl Drop for StreamedAnswer {
+    fn drop(&mut self) {
+        self.close(Outcome::ClientGone);
+    }
+}
+
+/// Nanoseconds, up to the 584 years that fit.
+pub(super) fn nanos(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,419 @@
+//! One request: its route, its ladder, its provider's answer.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use arc_swap::ArcSwap;
+use bytes::{Bytes, BytesMut};
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
+    HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use seam_host::{FactoryFault, LoadedObserver};
+use seam_ladder::{Ladder, Pulse, Rung};
+use seam_plugin_api::abi::Invocation;
+use seam_plugin_api::{CallClass, Outcome};
+use seam_wire::ChatRequest;
+
+use super::answer::{StreamedAnswer, nanos};
+use super::body::ReplyBody;
+use super::invocations::{Ended, Invocations, Record};
+use super::phase::{Phase, Phases};
+use super::reply::{Blame, error, json, upstream_error};
+use crate::metrics::Metrics;
+use crate::seam::Seam;
+use crate::snapshot::{Snapshot, SnapshotRoute};
+use crate::upstream::{Answer, Call, Pool, Provider, Source};
+
+/// A request's call class, where it is not the route's.
+const CALL_CLASS: HeaderName = HeaderName::from_static("x-seam-call-class");
+/// The turn that an invocation belongs to, where the client has turns.
+const TURN_ID: HeaderName = HeaderName::from_static("x-seam-turn-id");
+/// The invocation's id, in every answer that has one.
+const INVOCATION_ID: HeaderName = HeaderName::from_static("x-seam-invocation-id");
+/// `x-seam-correlation-NAME: value` is shown to observers as correlation value NAME.
+const CORRELATION: &str = "x-seam-correlation-";
+/// Headers for seamd, which no provider is sent.
+const OURS: &str = "x-seam-";
+/// Tells proxies between seamd and the client not to gather a stream.
+const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// Headers that concern one connection, not the message (RFC 9110, 7.6.1); those of the body's framing are made anew.
+const OF_THE_CONNECTION: [HeaderName; 8] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-authenticate"),
+    HeaderName::from_static("proxy-authorization"),
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+/// What a worker needs to answer requests.
+#[derive(Clone)]
+pub struct Gateway {
+    /// What is served at present; swapped whole by a reload.
+    pub snapshot: Arc<ArcSwap<Snapshot>>,
+    /// The worker's connections to providers.
+    pub pool: Pool,
+    /// What is under way.
+    pub invocations: Invocations,
+    /// The daemon's metrics.
+    pub metrics: Arc<Metrics>,
+    /// How far the daemon is in ending.
+    pub phases: Phases,
+}
+
+/// A reply, or the one that says why there is none.
+type Handled = Result<Response<ReplyBody>, Response<ReplyBody>>;
+
+/// An invocation whose ladder stands and whose provider has not been called yet.
+struct Begun {
+    ladder: Ladder<LoadedObserver>,
+    record: Record,
+    invocation: Arc<Invocation>,
+}
+
+impl Gateway {
+    /// Answers a request.
+    pub async fn handle(&self, request: Request<Incoming>) -> Response<ReplyBody> {
+        let snapshot = self.snapshot.load_full();
+        let handled = if request.uri().path() == "/v1/models" {
+            self.models(&snapshot, request).await
+        } else {
+            self.chat(&snapshot, request).await
+        };
+        let response = handled.unwrap_or_else(|refusal| refusal);
+        self.metrics.request(response.status());
+        response
+    }
+
+    /// The models of the provider that chat completions go to.
+    async fn models(&self, snapshot: &Snapshot, request: Request<Incoming>) -> Handled {
+        if request.method() != Method::GET {
+            return Err(wrong_method(Method::GET));
+        }
+        let Some(route) = snapshot.routes.first() else { return Err(no_route(snapshot, request.uri().path())) };
+        if let Some(names) = route.provider.recorded_models() {
+            return Ok(json(StatusCode::OK, seam_wire::models_body(&names, route.provider.name())));
+        }
+        let (head, _) = request.into_parts();
+        let call = Call {
+            method: Method::GET,
+            path: "/models",
+            query: head.uri.query().map(str::to_owned),
+            headers: forwarded(&head.headers),
+            body: Bytes::new(),
+            model: String::new(),
+            stream: false,
+        };
+        let answer = route.provider.call(&self.pool, call).await.map_err(|error| upstream_error(&error))?;
+        Ok(passed_on(answer))
+    }
+
+    async fn chat(&self, snapshot: &Arc<Snapshot>, request: Request<Incoming>) -> Handled {
+        let path = request.uri().path();
+        let route = snapshot.route(path).ok_or_else(|| no_route(snapshot, path))?.clone();
+        if request.method() != Method::POST {
+            return Err(wrong_method(Method::POST));
+        }
+        if self.phases.now() != Phase::Running {
+            let message = "seamd is shutting down and takes no new streams; ask again";
+            return Err(error(StatusCode::SERVICE_UNAVAILABLE, Blame::Seamd, "shutdown", message));
+        }
+        let (head, body) = request.into_parts();
+        let body = collect_request(body, snapshot.max_request).await?;
+        let chat = ChatRequest::read(&body).map_err(|message| {
+            error(StatusCode::BAD_REQUEST, Blame::Client, "invalid_body", &format!("the request's body {message}"))
+        })?;
+        let (model, stream) = (chat.model.clone(), chat.stream);
+        let invocation = Arc::new(invocation(&head.headers, &route, chat)?);
+        let begun = self.begin(snapshot, invocation)?;
+        let call = Call {
+            method: Method::POST,
+            path: route.provider_path,
+            query: head.uri.query().map(str::to_owned),
+            headers: forwarded(&head.headers),
+            body,
+            model,
+            stream,
+        };
+        self.answer(snapshot, &route.provider, begun, call).await
+    }
+
+    /// Makes the ladder of an invocation.
+    fn begin(&self, snapshot: &Snapshot, invocation: Arc<Invocation>) -> Result<Begun, Response<ReplyBody>> {
+        let generation = Arc::clone(&snapshot.generation);
+        let rungs: Vec<Rung<LoadedObserver>> =
+            generation.rungs(&invocation).map_err(|failed| not_made(failed, &invocation))?;
+        let observers = rungs.iter().map(|rung| (Arc::clone(&rung.plugin), Arc::clone(&rung.observer_id))).collect();
+        let pulse = Arc::new(Pulse::default());
+        let record = Record::begin(
+            &self.invocations,
+            &self.metrics,
+            Arc::clone(&invocation),
+            generation,
+            (Arc::clone(&pulse), observers),
+        );
+        let ladder = Ladder::new(rungs, Arc::clone(&invocation), pulse);
+        Ok(Begun { ladder, record, invocation })
+    }
+
+    /// Calls the provider and gives its answer the way that it needs. Until the head is there, the call hangs on this
+    /// future: hyper drops it when the client goes.
+    async fn answer(&self, snapshot: &Snapshot, provider: &Provider, begun: Begun, call: Call) -> Handled {
+        let Begun { ladder, record, invocation } = begun;
+        let mut unanswered = Unanswered { seam: Some(Seam::new(ladder, record.notes(), snapshot.max_frame)), record: Some(record) };
+        let answer = match provider.call(&self.pool, call).await {
+            Ok(answer) => answer,
+            Err(failed) => {
+                let reply = upstream_error(&failed);
+                unanswered.end(Outcome::ProviderError, reply.status().as_u16(), Some(&failed.to_string()));
+                return Ok(tagged(reply, &invocation));
+            }
+        };
+        if !answer.status.is_success() {
+            unanswered.end(Outcome::ProviderError, answer.status.as_u16(), Some("the provider answered with an error status"));
+            return Ok(tagged(passed_on(answer), &invocation));
+        }
+        if let Some(encoding) = answer.headers.get(CONTENT_ENCODING).filter(|value| *value != "identity") {
+            let message = format!("the provider answered in content encoding {encoding:?}, which was not asked for and cannot be observed");
+            unanswered.end(Outcome::ProviderError, 502, Some(&message));
+            return Err(error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_content_encoding", &message));
+        }
+        let reply = if is_event_stream(&answer.headers) {
+            self.streamed(answer, &mut unanswered)
+        } else {
+            self.whole(snapshot, answer, &mut unanswered).await
+        };
+        Ok(tagged(reply, &invocation))
+    }
+
+    fn streamed(&self, answer: Answer, unanswered: &mut Unanswered) -> Response<ReplyBody> {
+        let (Some(seam), Some(record)) = (unanswered.seam.take(), unanswered.record.take()) else {
+            return error(StatusCode::INTERNAL_SERVER_ERROR, Blame::Seamd, "internal", "the answer was taken twice");
+        };
+        let status = answer.status;
+        let streamed = StreamedAnswer::new(answer.source, seam, record, self.phases.clone(), status.as_u16());
+        let mut response = Response::new(ReplyBody::Streamed(Box::new(streamed)));
+        *response.status_mut() = status;
+        *response.headers_mut() = of_the_message(&answer.headers);
+        let headers = response.headers_mut();
+        headers.entry(CACHE_CONTROL).or_insert(HeaderValue::from_static("no-cache"));
+        headers.insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
+        response
+    }
+
+    /// An answer that is not streamed: gathered, shown to the ladder at once, sent on whole.
+    async fn whole(&self, snapshot: &Snapshot, answer: Answer, unanswered: &mut Unanswered) -> Response<ReplyBody> {
+        let Answer { status, headers, source } = answer;
+        let body = match collect_answer(source, snapshot.max_response).await {
+            Ok(body) => body,
+            Err(reply) => {
+                let (reply, reason) = *reply;
+                unanswered.end(Outcome::ProviderError, reply.status().as_u16(), Some(&reason));
+                return reply;
+            }
+        };
+        let (Some(seam), Some(record)) = (&mut unanswered.seam, &mut unanswered.record) else {
+            return error(StatusCode::INTERNAL_SERVER_ERROR, Blame::Seamd, "internal", "the answer was taken twice");
+        };
+        let now = Instant::now();
+        record.first_byte(now);
+        let sent = seam.whole(&body, nanos(now.saturating_duration_since(record.began())));
+        unanswered.end(Outcome::Completed, status.as_u16(), None);
+        let mut response = Response::new(ReplyBody::whole(sent));
+        *response.status_mut() = status;
+        *response.headers_mut() = of_the_message(&headers);
+        response
+    }
+}
+
+/// The reply where an observer that must not be missing could not be made. Those that were made learn that it is over.
+fn not_made(failed: FactoryFault, invocation: &Arc<Invocation>) -> Response<ReplyBody> {
+    let message = failed.to_string();
+    tracing::warn!(
+        plugin = &*failed.plugin,
+        observer = &*failed.observer_id,
+        invocation = %invocation.invocation_id,
+        error = message,
+        "an observer could not be made"
+    );
+    Ladder::new(failed.made, Arc::clone(invocation), Arc::new(Pulse::default())).close(Outcome::ObserverFault);
+    error(StatusCode::SERVICE_UNAVAILABLE, Blame::Plugin, "observer_fault", &message)
+}
+
+/// An invocation until it is answered. Dropped before: the client is gone.
+struct Unanswered {
+    seam: Option<Seam<LoadedObserver, super::invocations::InvocationNotes>>,
+    record: Option<Record>,
+}
+
+impl Unanswered {
+    fn end(&mut self, otherwise: Outcome, status: u16, reason: Option<&str>) {
+        let (Some(mut seam), Some(record)) = (self.seam.take(), self.record.take()) else { return };
+        let outcome = seam.outcome().unwrap_or(otherwise);
+        let reports = seam.close(outcome);
+        let ladder = seam.ladder();
+        let stop = ladder.stop().map(|stop| format!("{} ({}): {}", stop.plugin, stop.observer_id, stop.reason));
+        record.end(&Ended {
+            outcome,
+            status,
+            reports: &reports,
+            chunks: (ladder.chunks_in(), ladder.chunks_out()),
+            reason: stop.as_deref().or(reason),
+        });
+    }
+}
+
+impl Drop for Unanswered {
+    fn drop(&mut self) {
+        self.end(Outcome::ClientGone, 499, None);
+    }
+}
+
+/// What is known of an invocation when it begins.
+fn invocation(headers: &HeaderMap, route: &SnapshotRoute, chat: ChatRequest) -> Result<Invocation, Response<ReplyBody>> {
+    let id = uuid::Uuid::now_v7();
+    let invocation_id = id.to_string();
+    let turn_id = text_of(headers, &TURN_ID).map_or_else(|| invocation_id.clone(), str::to_owned);
+    Ok(Invocation {
+        call_class: call_class(headers, route.call_class)?,
+        turn_id,
+        model: chat.model,
+        provider: route.provider.name().to_owned(),
+        family: route.provider.family().to_owned(),
+        system_prompt: chat.system_prompt,
+        messages: chat.messages,
+        tool_names: chat.tool_names,
+        // The random half of the id.
+        seed: id.as_u64_pair().1,
+        correlation: correlation(headers),
+        invocation_id,
+    })
+}
+
+fn call_class(headers: &HeaderMap, default: CallClass) -> Result<CallClass, Response<ReplyBody>> {
+    let Some(value) = headers.get(&CALL_CLASS) else { return Ok(default) };
+    value.to_str().ok().and_then(CallClass::from_name).ok_or_else(|| {
+        let known: Vec<&str> = CallClass::ALL.iter().map(|class| class.as_str()).collect();
+        let message = format!("the header {CALL_CLASS} says {value:?}; it may say {}", known.join(", "));
+        error(StatusCode::BAD_REQUEST, Blame::Client, "invalid_call_class", &message)
+    })
+}
+
+fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok()).filter(|text| !text.is_empty())
+}
+
+fn correlation(headers: &HeaderMap) -> Vec<(String, String)> {
+    let values = headers.iter().filter_map(|(name, value)| {
+        let name = name.as_str().strip_prefix(CORRELATION)?;
+        Some((name.to_owned(), value.to_str().ok()?.to_owned()))
+    });
+    values.collect()
+}
+
+async fn collect_request(body: Incoming, limit: usize) -> Result<Bytes, Response<ReplyBody>> {
+    match Limited::new(body, limit).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(failed) if failed.is::<LengthLimitError>() => {
+            let message = format!("the request's body is over {limit} bytes, which is server.max_request");
+            Err(error(StatusCode::PAYLOAD_TOO_LARGE, Blame::Client, "request_too_large", &message))
+        }
+        Err(failed) => {
+            let message = format!("the request's body did not arrive: {failed}");
+            Err(error(StatusCode::BAD_REQUEST, Blame::Client, "request_broke_off", &message))
+        }
+    }
+}
+
+/// Gathers an answer that is not streamed; or the reply that says why it cannot be, and the reason for the log.
+async fn collect_answer(mut source: Source, limit: usize) -> Result<Bytes, Box<(Response<ReplyBody>, String)>> {
+    let mut body = BytesMut::new();
+    loop {
+        let data = std::future::poll_fn(|cx| source.poll_data(cx, Instant::now())).await;
+        match data {
+            None => return Ok(body.freeze()),
+            Some(Ok(data)) if body.len() + data.len() <= limit => body.extend_from_slice(&data),
+            Some(Ok(_)) => {
+                let reason = format!("the provider's answer is over {limit} bytes, which is server.max_response");
+                let reply = error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_answer_too_large", &reason);
+                return Err(Box::new((reply, reason)));
+            }
+            Some(Err(failed)) => return Err(Box::new((upstream_error(&failed), failed.to_string()))),
+        }
+    }
+}
+
+/// The client's headers, as a provider is sent them. What is compressed cannot be observed, so nothing compressed is
+/// asked for.
+fn forwarded(headers: &HeaderMap) -> HeaderMap {
+    let mut forwarded = of_the_message(headers);
+    for name in [HOST, ACCEPT_ENCODING, EXPECT] {
+        forwarded.remove(name);
+    }
+    let ours: Vec<HeaderName> = forwarded.keys().filter(|name| name.as_str().starts_with(OURS)).cloned().collect();
+    for name in ours {
+        forwarded.remove(name);
+    }
+    forwarded
+}
+
+/// Headers without those of the connection and of the body's framing.
+fn of_the_message(headers: &HeaderMap) -> HeaderMap {
+    let mut kept = headers.clone();
+    // A connection may name further headers of its own.
+    let named: Vec<String> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(',').map(|name| name.trim().to_ascii_lowercase()))
+        .collect();
+    for name in named {
+        kept.remove(name.as_str());
+    }
+    for name in OF_THE_CONNECTION {
+        kept.remove(name);
+    }
+    kept.remove(CONTENT_LENGTH);
+    kept
+}
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+}
+
+/// A provider's answer that no observer is to see, as it came.
+fn passed_on(answer: Answer) -> Response<ReplyBody> {
+    let mut response = Response::new(ReplyBody::PassedOn(Box::new(answer.source)));
+    *response.status_mut() = answer.status;
+    *response.headers_mut() = of_the_message(&answer.headers);
+    response
+}
+
+fn tagged(mut response: Response<ReplyBody>, invocation: &Invocation) -> Response<ReplyBody> {
+    if let Ok(id) = HeaderValue::from_str(&invocation.invocation_id) {
+        response.headers_mut().insert(INVOCATION_ID, id);
+    }
+    response
+}
+
+fn no_route(snapshot: &Snapshot, path: &str) -> Response<ReplyBody> {
+    let known: Vec<&str> = snapshot.routes.iter().map(|route| route.path).collect();
+    let message = format!("there is no route for {path}; there are {} and /v1/models", known.join(", "));
+    error(StatusCode::NOT_FOUND, Blame::Client, "no_route", &message)
+}
+
+fn wrong_method(right: Method) -> Response<ReplyBody> {
+    let message = format!("this path answers {right} alone");
+    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, Blame::Client, "wrong_method", &message);
+    if let Ok(value) = HeaderValue::from_str(right.as_str()) {
+        response.headers_mut().insert(http::header::ALLOW, value);
+    }
+    response
+}

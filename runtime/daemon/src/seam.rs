@@ -1,0 +1,420 @@
+//! The seam loop: bytes in, frames, chunks, ladder, bytes out. Pure: no I/O, no clock, nothing waits.
+//!
+//! ```text
+//!   feed(read) ─► SseDecoder ─► frame ─► wire.decode ─► chunks ─► ladder.push ─┐
+//!                                 │                                            │ fate of each chunk
+//!                                 ▼                                            ▼
+//!                        frames in arrival order: one leaves when every chunk of it has a fate
+//!                                 │            as the bytes that came, or rendered with its edits
+//!                                 ▼
+//!                                out
+//! ```
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+use seam_ladder::{Amended, Envelope, FaultReport, Flow, Ladder, Observer, RungReport, Sink, Strip};
+use seam_plugin_api::{Chunk, ChunkKind, Outcome};
+use seam_wire::{Body, Decoded, Edit, OpenAiChat, SseDecoder, SseFrame};
+
+/// Takes what comes out of a ladder beside the stream: never in its way.
+pub trait Notes {
+    /// An observer emitted an event.
+    fn envelope(&mut self, envelope: &Envelope<'_>);
+    /// An observer was at fault.
+    fn fault(&mut self, report: &FaultReport<'_>);
+}
+
+/// An error that ends a stream or an answer from outside of it, as the client is told it.
+#[derive(Clone, Copy, Debug)]
+pub struct Failure<'a> {
+    /// What happened and whose fault it was.
+    pub message: &'a str,
+    /// The protocol's word for the kind of error.
+    pub kind: &'a str,
+    /// The machine-readable code.
+    pub code: &'a str,
+}
+
+/// One provider answer on its way through the ladder.
+pub struct Seam<O: Observer, N: Notes> {
+    frames: SseDecoder,
+    wire: OpenAiChat,
+    ladder: Ladder<O>,
+    notes: N,
+    /// The chunks of the frame at hand, and what became of them.
+    decoded: Decoded,
+    at_hand: Fates,
+    /// Frames that cannot leave yet, in arrival order: the first has a chunk that is held, or stands before one that is.
+    waiting: VecDeque<Waiting>,
+    /// The number of the next chunk.
+    next_seq: u64,
+    arrived: Arrived,
+    /// Where edited frames are rendered.
+    rendered: Vec<u8>,
+    /// How the answer ended, once it has.
+    outcome: Option<Outcome>,
+}
+
+/// What the provider has sent so far, whatever became of it: tells an answer that is finished from one that broke off.
+#[derive(Default)]
+struct Arrived {
+    end_marker: bool,
+    error: bool,
+    /// Each choice that was seen, and whether its finish was.
+    choices: Vec<(u32, bool)>,
+}
+
+impl Arrived {
+    #[inline]
+    fn note(&mut self, choice: u32, kind: ChunkKind) {
+        match kind {
+            ChunkKind::Usage | ChunkKind::Opaque | ChunkKind::Annotation => return,
+            ChunkKind::Error => return self.error = true,
+            _ => {}
+        }
+        let finished = kind == ChunkKind::Finish;
+        match self.choices.iter_mut().find(|(known, _)| *known == choice) {
+            Some((_, known)) => *known |= finished,
+            None => self.choices.push((choice, finished)),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.end_marker || (!self.choices.is_empty() && self.choices.iter().all(|(_, finished)| *finished))
+    }
+}
+
+/// A frame that waits for the fate of a chunk, of its own or of an earlier frame.
+struct Waiting {
+    frame: SseFrame,
+    decoded: Decoded,
+    fates: Fates,
+}
+
+/// What became of the chunks of one frame.
+#[derive(Default)]
+struct Fates {
+    first_seq: u64,
+    fates: Vec<Fate>,
+    /// How many chunks have none yet.
+    unsettled: usize,
+    /// Whether any is not to leave as it came.
+    edited: bool,
+}
+
+#[derive(Clone)]
+enum Fate {
+    Unsettled,
+    Kept,
+    Replaced(Replacement),
+    Removed,
+}
+
+#[derive(Clone)]
+struct Replacement {
+    kind: ChunkKind,
+    text: String,
+    payload: Option<String>,
+}
+
+impl Fates {
+    fn begin(&mut self, first_seq: u64, chunks: usize) {
+        self.first_seq = first_seq;
+        self.fates.clear();
+        self.fates.resize(chunks, Fate::Unsettled);
+        self.unsettled = chunks;
+        self.edited = false;
+    }
+
+    fn settle(&mut self, seq: u64, fate: Fate) {
+        let Some(slot) = usize::try_from(seq - self.first_seq).ok().and_then(|at| self.fates.get_mut(at)) else { return };
+        self.unsettled -= usize::from(matches!(slot, Fate::Unsettled));
+        self.edited |= !matches!(fate, Fate::Kept);
+        *slot = fate;
+    }
+
+    /// Nothing of what has no fate yet will leave.
+    fn remove_the_rest(&mut self) {
+        for slot in &mut self.fates {
+            if matches!(slot, Fate::Unsettled) {
+                *slot = Fate::Removed;
+                self.edited = true;
+            }
+        }
+        self.unsettled = 0;
+    }
+
+    fn edits(&self) -> Vec<Edit<'_>> {
+        self.fates
+            .iter()
+            .map(|fate| match fate {
+                Fate::Unsettled | Fate::Kept => Edit::Keep,
+                Fate::Removed => Edit::Remove,
+                Fate::Replaced(new) => Edit::Replace(Body {
+                    kind: new.kind,
+                    text: &new.text,
+                    payload: new.payload.as_deref(),
+                }),
+            })
+            .collect()
+    }
+}
+
+/// The ladder's sink: gives each chunk that comes out, or never will, its fate.
+struct Settling<'a, N> {
+    at_hand: &'a mut Fates,
+    waiting: &'a mut VecDeque<Waiting>,
+    notes: &'a mut N,
+}
+
+impl<N> Settling<'_, N> {
+    fn settle(&mut self, seq: u64, fate: Fate) {
+        if seq >= self.at_hand.first_seq {
+            return self.at_hand.settle(seq, fate);
+        }
+        let after = self.waiting.partition_point(|waiting| waiting.fates.first_seq <= seq);
+        // Frames without chunks share the number of the next chunk: the one meant is the last that begins at or before it.
+        if let Some(waiting) = after.checked_sub(1).and_then(|at| self.waiting.get_mut(at)) {
+            waiting.fates.settle(seq, fate);
+        }
+    }
+}
+
+impl<N: Notes> Sink for Settling<'_, N> {
+    #[inline]
+    fn pass(&mut self, chunk: &Chunk<'_>) {
+        self.settle(chunk.seq(), Fate::Kept);
+    }
+
+    fn amended(&mut self, amended: &Amended<'_>) {
+        let body = &amended.body;
+        let replacement =
+            Replacement { kind: body.kind, text: body.text.to_owned(), payload: body.payload.map(str::to_owned) };
+        self.settle(amended.seq, Fate::Replaced(replacement));
+    }
+
+    fn discard(&mut self, seq: u64) {
+        self.settle(seq, Fate::Removed);
+    }
+
+    fn envelope(&mut self, envelope: &Envelope<'_>) {
+        self.notes.envelope(envelope);
+    }
+
+    fn strip(&mut self, _: &Strip<'_>) {
+        // What was sent cannot be called back on a provider's own wire; the envelope on channel `seam` says it.
+    }
+
+    fn fault(&mut self, report: &FaultReport<'_>) {
+        self.notes.fault(report);
+    }
+}
+
+impl<O: Observer, N: Notes> Seam<O, N> {
+    /// A seam for one answer. `max_frame` bounds one frame, in bytes.
+    #[must_use]
+    pub fn new(ladder: Ladder<O>, notes: N, max_frame: usize) -> Self {
+        Self {
+            frames: SseDecoder::new(max_frame),
+            wire: OpenAiChat::new(),
+            ladder,
+            notes,
+            decoded: Decoded::default(),
+            at_hand: Fates::default(),
+            waiting: VecDeque::new(),
+            next_seq: 0,
+            arrived: Arrived::default(),
+            rendered: Vec::new(),
+            outcome: None,
+        }
+    }
+
+    /// How the answer ended, once it has: nothing more is to be fed.
+    #[must_use]
+    pub const fn outcome(&self) -> Option<Outcome> {
+        self.outcome
+    }
+
+    /// Takes the next bytes of a stream, which arrived at `arrival` nanoseconds since the start of the invocation.
+    pub fn feed(&mut self, read: Bytes, arrival: u64, out: &mut BytesMut) {
+        self.frames.feed(read);
+        while self.outcome.is_none() {
+            match self.frames.next_frame() {
+                Ok(Some(frame)) => self.take(frame, arrival, out),
+                Ok(None) => return,
+                Err(error) => {
+                    let message = format!("the provider sent a frame that is too long: {error}");
+                    let failure = Failure { message: &message, kind: "provider_error", code: "provider_frame_too_long" };
+                    self.fail(failure, Outcome::ProviderError, out);
+                }
+            }
+        }
+    }
+
+    /// The provider's stream has come to its end.
+    pub fn finish(&mut self, arrival: u64, out: &mut BytesMut) {
+        if let Some(frame) = self.frames.finish() {
+            self.take(frame, arrival, out);
+        }
+        if self.outcome.is_some() {
+            return;
+        }
+        self.settle_all(out);
+        if self.outcome.is_some() {
+            return;
+        }
+        if self.arrived.error {
+            self.outcome = Some(Outcome::ProviderError);
+        } else if self.arrived.is_complete() {
+            self.outcome = Some(Outcome::Completed);
+        } else {
+            let message = "the provider's stream broke off before the answer was finished";
+            let failure = Failure { message, kind: "provider_error", code: "provider_broke_off" };
+            self.end_with_error(failure, Outcome::ProviderError, out);
+        }
+    }
+
+    /// The stream cannot go on: what is held goes its way, then the client is told in its own protocol.
+    pub fn fail(&mut self, failure: Failure<'_>, outcome: Outcome, out: &mut BytesMut) {
+        if self.outcome.is_some() {
+            return;
+        }
+        self.settle_all(out);
+        if self.outcome.is_none() {
+            self.end_with_error(failure, outcome, out);
+        }
+    }
+
+    /// Takes a whole answer that is not streamed, and gives back what the client is sent.
+    pub fn whole(&mut self, body: &Bytes, arrival: u64) -> Bytes {
+        self.wire.decode_body(body, &mut self.decoded);
+        let flow = match self.push_chunks(body, arrival) {
+            Flow::Open => self.end_ladder(),
+            Flow::Stopped => Flow::Stopped,
+        };
+        self.at_hand.remove_the_rest();
+        let edits = self.at_hand.edits();
+        self.rendered.clear();
+        if let (Flow::Stopped, Some(stop)) = (flow, self.ladder.stop()) {
+            self.outcome = Some(stop.outcome());
+            self.wire.stop_body(body, &self.decoded, &edits, &stop.to_json().to_string(), &mut self.rendered);
+        } else {
+            self.outcome = Some(Outcome::Completed);
+            if !self.at_hand.edited {
+                return body.clone();
+            }
+            self.wire.render_body(body, &self.decoded, &edits, &mut self.rendered);
+        }
+        Bytes::copy_from_slice(&self.rendered)
+    }
+
+    /// Tells every observer that the invocation is over. Once: a second call reports nothing.
+    pub fn close(&mut self, outcome: Outcome) -> Vec<RungReport> {
+        self.outcome.get_or_insert(outcome);
+        self.ladder.close(outcome)
+    }
+
+    /// The ladder, for what there is to say about it at the end.
+    #[must_use]
+    pub const fn ladder(&self) -> &Ladder<O> {
+        &self.ladder
+    }
+
+    fn take(&mut self, frame: SseFrame, arrival: u64, out: &mut BytesMut) {
+        self.wire.decode(&frame, &mut self.decoded);
+        self.arrived.end_marker |= self.decoded.is_end_marker();
+        let flow = self.push_chunks(frame.data().unwrap_or_default(), arrival);
+        if matches!(flow, Flow::Stopped) {
+            self.at_hand.remove_the_rest();
+        } else if self.waiting.is_empty() && self.at_hand.unsettled == 0 {
+            leave(&mut self.wire, &frame, &self.decoded, &self.at_hand, &mut self.rendered, out);
+            return;
+        }
+        let decoded = std::mem::take(&mut self.decoded);
+        self.waiting.push_back(Waiting { frame, decoded, fates: std::mem::take(&mut self.at_hand) });
+        self.at_hand.begin(self.next_seq, 0);
+        self.let_go(out);
+        if matches!(flow, Flow::Stopped) {
+            self.end_stopped(out);
+        }
+    }
+
+    /// Shows the chunks at hand to the ladder, until it stops the stream.
+    fn push_chunks(&mut self, data: &[u8], arrival: u64) -> Flow {
+        self.at_hand.begin(self.next_seq, self.decoded.len());
+        let mut sink = Settling { at_hand: &mut self.at_hand, waiting: &mut self.waiting, notes: &mut self.notes };
+        for chunk in self.decoded.chunks(data) {
+            let view = Chunk::new(self.next_seq, chunk.choice, chunk.kind, chunk.text, chunk.payload);
+            self.next_seq += 1;
+            self.arrived.note(chunk.choice, chunk.kind);
+            if matches!(self.ladder.push(&view, arrival, &mut sink), Flow::Stopped) {
+                return Flow::Stopped;
+            }
+        }
+        Flow::Open
+    }
+
+    fn end_ladder(&mut self) -> Flow {
+        let mut sink = Settling { at_hand: &mut self.at_hand, waiting: &mut self.waiting, notes: &mut self.notes };
+        self.ladder.end(&mut sink);
+        if self.ladder.stop().is_some() { Flow::Stopped } else { Flow::Open }
+    }
+
+    /// Nothing more comes: what is held goes its way.
+    fn settle_all(&mut self, out: &mut BytesMut) {
+        self.at_hand.begin(self.next_seq, 0);
+        let flow = self.end_ladder();
+        self.let_go(out);
+        if matches!(flow, Flow::Stopped) {
+            self.end_stopped(out);
+        }
+    }
+
+    /// Lets the frames leave that have nothing to wait for.
+    fn let_go(&mut self, out: &mut BytesMut) {
+        let stopped_at = self.ladder.stop().map(|stop| stop.seq);
+        while self.waiting.front().is_some_and(|first| first.fates.unsettled == 0) {
+            let Some(Waiting { frame, decoded, fates }) = self.waiting.pop_front() else { return };
+            // A frame without chunks, such as the end marker, does not outlive the stop of the stream before it.
+            let behind_the_stop = fates.fates.is_empty() && stopped_at.is_some_and(|seq| fates.first_seq > seq);
+            if !behind_the_stop {
+                leave(&mut self.wire, &frame, &decoded, &fates, &mut self.rendered, out);
+            }
+        }
+    }
+
+    fn end_stopped(&mut self, out: &mut BytesMut) {
+        let Some(stop) = self.ladder.stop() else { return };
+        self.outcome = Some(stop.outcome());
+        self.rendered.clear();
+        self.wire.end_stopped(&stop.to_json().to_string(), &mut self.rendered);
+        out.extend_from_slice(&self.rendered);
+    }
+
+    fn end_with_error(&mut self, failure: Failure<'_>, outcome: Outcome, out: &mut BytesMut) {
+        self.outcome = Some(outcome);
+        self.rendered.clear();
+        self.wire.end_error(failure.message, failure.kind, failure.code, &mut self.rendered);
+        out.extend_from_slice(&self.rendered);
+    }
+}
+
+/// One frame leaves: as the bytes that came, or with its edits.
+fn leave(
+    wire: &mut OpenAiChat,
+    frame: &SseFrame,
+    decoded: &Decoded,
+    fates: &Fates,
+    rendered: &mut Vec<u8>,
+    out: &mut BytesMut,
+) {
+    if !fates.edited && !wire.needs_render(frame, decoded) {
+        wire.passed(frame, decoded);
+        out.extend_from_slice(frame.raw());
+        return;
+    }
+    rendered.clear();
+    wire.render(frame, decoded, &fates.edits(), rendered);
+    out.extend_from_slice(rendered);
+}

@@ -1,0 +1,256 @@
+//! One call to a provider: the request out, the answer's head, and the source of its bytes.
+
+use std::future::{Future as _, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::{HeaderMap, Request, Response, StatusCode};
+use http_body::Body as _;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use tokio::time::Sleep;
+
+use super::UpstreamError;
+use super::pool::{Connection, Http1, Pool};
+use super::provider::HttpProvider;
+use super::recorded::Playback;
+
+/// The head of a provider's answer, and where its body comes from.
+pub struct Answer {
+    /// The status as the provider sent it.
+    pub status: StatusCode,
+    /// The headers as the provider sent them.
+    pub headers: HeaderMap,
+    /// The body.
+    pub source: Source,
+}
+
+/// The body of a provider's answer. Dropping it ends the call at once.
+pub struct Source(Kind);
+
+enum Kind {
+    Http(Box<HttpSource>),
+    Recorded(Box<Playback>),
+}
+
+struct HttpSource {
+    provider: Arc<HttpProvider>,
+    pool: Pool,
+    /// `None` over HTTP/2, whose connection drives itself, and after the body's end.
+    http1: Option<Http1>,
+    body: Incoming,
+    silence: Silence,
+}
+
+/// Watches for a provider that says nothing. The timer is set once per limit, not once per read.
+struct Silence {
+    timer: Pin<Box<Sleep>>,
+    last: Instant,
+    began: bool,
+}
+
+impl Source {
+    pub(super) fn recorded(playback: Playback) -> Self {
+        Self(Kind::Recorded(Box::new(playback)))
+    }
+
+    /// The next bytes, or `None` at the end. `now` is the time of this poll: the caller has read the clock already.
+    pub fn poll_data(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Option<Result<Bytes, UpstreamError>>> {
+        match &mut self.0 {
+            Kind::Http(source) => source.poll_data(cx, now),
+            Kind::Recorded(playback) => playback.poll_data(cx).map(|data| data.map(Ok)),
+        }
+    }
+}
+
+impl HttpSource {
+    fn poll_data(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Option<Result<Bytes, UpstreamError>>> {
+        loop {
+            let polled = match &mut self.http1 {
+                Some(http1) => poll_driven(http1, &mut self.body, cx),
+                None => Pin::new(&mut self.body).poll_frame(cx),
+            };
+            return match polled {
+                Poll::Pending => self.silence.poll(cx, now, &self.provider).map(|error| Some(Err(error))),
+                Poll::Ready(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    self.silence.broken(now);
+                    Poll::Ready(Some(Ok(data)))
+                }
+                Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(self.provider.broken(&error)))),
+                Poll::Ready(None) => {
+                    if let Some(http1) = self.http1.take() {
+                        self.pool.put(&self.provider, http1);
+                    }
+                    Poll::Ready(None)
+                }
+            };
+        }
+    }
+}
+
+/// Polls a body together with the connection that it comes over. The body is filled by nothing but this very drive, so
+/// it needs no waker of its own.
+fn poll_driven(
+    http1: &mut Http1,
+    body: &mut Incoming,
+    cx: &mut Context<'_>,
+) -> Poll<Option<Result<hyper::body::Frame<Bytes>, hyper::Error>>> {
+    let mut unheard = Context::from_waker(Waker::noop());
+    if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(&mut unheard) {
+        return Poll::Ready(frame);
+    }
+    let _ = http1.drive(cx);
+    Pin::new(body).poll_frame(&mut unheard)
+}
+
+impl Silence {
+    fn new(provider: &HttpProvider) -> Self {
+        Self {
+            timer: Box::pin(tokio::time::sleep(provider.first_byte_timeout)),
+            last: Instant::now(),
+            began: false,
+        }
+    }
+
+    /// Notes that the provider said something.
+    fn broken(&mut self, now: Instant) {
+        self.last = now;
+        self.began = true;
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>, now: Instant, provider: &HttpProvider) -> Poll<UpstreamError> {
+        let limit = if self.began { provider.idle_timeout } else { provider.first_byte_timeout };
+        while self.timer.as_mut().poll(cx).is_ready() {
+            if now.saturating_duration_since(self.last) >= limit {
+                return Poll::Ready(provider.silent(self.began));
+            }
+            self.timer.as_mut().reset((self.last + limit).into());
+        }
+        Poll::Pending
+    }
+}
+
+
+impl HttpProvider {
+    /// Sends a request and waits for the head of its answer. Dropping the future ends the call at once.
+    pub(super) async fn send(self: &Arc<Self>, pool: &Pool, request: Request<Full<Bytes>>) -> Result<Answer, UpstreamError> {
+        match tokio::time::timeout(self.first_byte_timeout, self.send_patiently(pool, request)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(self.silent(false)),
+        }
+    }
+
+    async fn send_patiently(
+        self: &Arc<Self>,
+        pool: &Pool,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answer, UpstreamError> {
+        match pool.take(self).await? {
+            Connection::Http1(http1) => match self.over_http1(pool, http1, request).await {
+                Ok(answer) => Ok(answer),
+                Err(Unsent::Failed(error)) => Err(error),
+                // The provider had closed the connection while it waited: nothing was sent, so nothing happens twice.
+                Err(Unsent::Again(request)) => match pool.open(self).await? {
+                    Connection::Http1(http1) => {
+                        self.over_http1(pool, http1, *request).await.map_err(|unsent| unsent.into_error(self))
+                    }
+                    Connection::Http2(requests) => self.over_http2(pool, requests, *request).await,
+                },
+            },
+            Connection::Http2(requests) => self.over_http2(pool, requests, request).await,
+        }
+    }
+
+    async fn over_http1(
+        self: &Arc<Self>,
+        pool: &Pool,
+        mut http1: Http1,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answer, Unsent> {
+        let mut sent = std::pin::pin!(http1.requests.try_send_request(request));
+        let driver = &mut http1.driver;
+        let response = poll_fn(|cx| {
+            if let Poll::Ready(response) = sent.as_mut().poll(cx) {
+                return Poll::Ready(response);
+            }
+            let _ = driver.as_mut().poll(cx);
+            sent.as_mut().poll(cx)
+        })
+        .await;
+        match response {
+            Ok(response) => Ok(self.answer(pool, Some(http1), response)),
+            Err(mut error) => match error.take_message() {
+                Some(request) if http1.used => Err(Unsent::Again(Box::new(request))),
+                _ => Err(Unsent::Failed(self.broken(error.error()))),
+            },
+        }
+    }
+
+    async fn over_http2(
+        self: &Arc<Self>,
+        pool: &Pool,
+        mut requests: hyper::client::conn::http2::SendRequest<Full<Bytes>>,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answer, UpstreamError> {
+        let response = requests.send_request(request).await.map_err(|error| self.broken(&error))?;
+        Ok(self.answer(pool, None, response))
+    }
+
+    fn answer(self: &Arc<Self>, pool: &Pool, http1: Option<Http1>, response: Response<Incoming>) -> Answer {
+        let (head, body) = response.into_parts();
+        let source = HttpSource {
+            silence: Silence::new(self),
+            provider: Arc::clone(self),
+            pool: pool.clone(),
+            http1,
+            body,
+        };
+        Answer { status: head.status, headers: head.headers, source: Source(Kind::Http(Box::new(source))) }
+    }
+
+    /// The error for a provider that says nothing.
+    fn silent(&self, began: bool) -> UpstreamError {
+        let provider = self.name.clone();
+        if began {
+            UpstreamError::IdleTimeout { provider, limit: self.idle_timeout }
+        } else {
+            UpstreamError::FirstByteTimeout { provider, limit: self.first_byte_timeout }
+        }
+    }
+
+    /// The error for a provider that broke off or broke the protocol.
+    fn broken(&self, error: &hyper::Error) -> UpstreamError {
+        let mut reason = error.to_string();
+        let mut source = std::error::Error::source(error);
+        while let Some(inner) = source {
+            reason.push_str(": ");
+            reason.push_str(&inner.to_string());
+            source = inner.source();
+        }
+        UpstreamError::Broken { provider: self.name.clone(), reason }
+    }
+}
+
+/// A request that got no answer.
+enum Unsent {
+    /// It never left: it may go over another connection.
+    Again(Box<Request<Full<Bytes>>>),
+    /// It may have left.
+    Failed(UpstreamError),
+}
+
+impl Unsent {
+    fn into_error(self, provider: &HttpProvider) -> UpstreamError {
+        match self {
+            Self::Failed(error) => error,
+            Self::Again(_) => UpstreamError::Broken {
+                provider: provider.name.clone(),
+                reason: "it closed a new connection before a request could be sent".into(),
+            },
+        }
+    }
+}

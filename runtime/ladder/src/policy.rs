@@ -1,0 +1,107 @@
+//! What an operator decides for each plugin: on a fault, at the end of the stream, and how much may be held.
+
+/// How one rung is treated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// What a fault of the observer does to the stream.
+    pub on_fault: OnFault,
+    /// What becomes of chunks that are still held when the stream ends.
+    pub on_end_held: OnEndHeld,
+    /// How much may wait in the observer's queue.
+    pub hold: Hold,
+}
+
+/// What a fault of an observer does to the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnFault {
+    /// The observer is taken out of this ladder; what it held goes on unchanged. The default: most observers add
+    /// something to a stream, and a stream without it is worth more than none.
+    #[default]
+    Skip,
+    /// The stream stops with reason `observer_fault`. For observers without which nothing may get out.
+    Stop,
+}
+
+impl OnFault {
+    /// Both, in the order of their mention.
+    pub const ALL: [Self; 2] = [Self::Skip, Self::Stop];
+
+    /// The name in configuration, logs and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Skip => "skip",
+            Self::Stop => "stop",
+        }
+    }
+
+    /// The one with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.as_str() == name)
+    }
+}
+
+/// What becomes of chunks that are still held when the stream ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnEndHeld {
+    /// They go on unchanged. The default: an observer that only waits for more must not swallow the end of an answer.
+    #[default]
+    Release,
+    /// They are discarded and counted. For observers that must not let through what they have not judged.
+    Discard,
+}
+
+impl OnEndHeld {
+    /// Both, in the order of their mention.
+    pub const ALL: [Self; 2] = [Self::Release, Self::Discard];
+
+    /// The name in configuration, logs and metrics.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Discard => "discard",
+        }
+    }
+
+    /// The one with this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|own| own.as_str() == name)
+    }
+}
+
+/// How much may wait in one observer's queue: held chunks and the settled ones behind them. One more is a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// Chunks.
+    pub chunks: u64,
+    /// Text of those chunks, in Unicode scalar values.
+    pub text: u64,
+}
+
+impl Default for Hold {
+    /// 1024 chunks and 65,536 characters: a provider's chunk is a token or a few, so this holds a whole paragraph many
+    /// times over, while ten thousand streams that all hold as much as they may still fit into a few gigabytes.
+    fn default() -> Self {
+        Self { chunks: 1024, text: 65_536 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_reads_back() {
+        for own in OnFault::ALL {
+            assert_eq!(OnFault::from_name(own.as_str()), Some(own));
+        }
+        for own in OnEndHeld::ALL {
+            assert_eq!(OnEndHeld::from_name(own.as_str()), Some(own));
+        }
+        assert_eq!(OnFault::from_name("Skip"), None);
+        assert_eq!(OnEndHeld::from_name(""), None);
+    }
+}

@@ -1,0 +1,400 @@
+//! One choice of a frame or body, rewritten.
+
+use super::calls::ChoiceState;
+use super::ends::made_call_json;
+use super::render::{Piece, annotation_value, document_span, rewrite_error};
+use super::{Form, Slot, decode, is_text};
+use crate::chunk::{Body, Decoded};
+use crate::json::{self, Kind, Span};
+use crate::splice::{Object, Parts, Patches};
+use seam_plugin_api::ChunkKind;
+
+/// A chunk that the object it came in has no place for any more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaving<'a> {
+    pub(super) choice: u32,
+    pub(super) body: Body<'a>,
+    from: Span,
+}
+
+impl<'a> Leaving<'a> {
+    pub(super) fn new(piece: &Piece<'a>, body: Body<'a>) -> Self {
+        Self { choice: piece.entry.choice, body, from: piece.entry.place.value }
+    }
+
+    /// Whether this is what became of that chunk.
+    pub(super) fn is(&self, piece: &Piece<'_>) -> bool {
+        self.from == piece.entry.place.value
+    }
+}
+
+/// What one text member holds after the edits.
+#[derive(Debug, Default)]
+struct Lane {
+    text: String,
+    changed: bool,
+    /// A chunk left it for another place, so that nothing need stay behind.
+    left: bool,
+    /// Where a chunk that came here was before.
+    from: Option<usize>,
+}
+
+/// The text members of a `delta` or `message`, by kind. Reasoning has two names.
+const LANES: [(ChunkKind, &[&str]); 3] = [
+    (ChunkKind::ReasoningDelta, &["reasoning_content", "reasoning"]),
+    (ChunkKind::ContentDelta, &["content"]),
+    (ChunkKind::RefusalDelta, &["refusal"]),
+];
+
+pub(super) struct ChoiceRewrite<'t, 's> {
+    text: &'t str,
+    form: Form,
+    state: &'s mut ChoiceState,
+    choice: Object<'t>,
+    /// `delta` or `message`.
+    holder_name: &'static str,
+    holder_missing: bool,
+    holder: Object<'t>,
+    lanes: [Lane; 3],
+    /// `content` that is an array, with its parts.
+    parts: Option<Parts>,
+    part_spans: Vec<Span>,
+    /// `tool_calls`, with its elements.
+    calls: Option<Parts>,
+    call_spans: Vec<Span>,
+    /// Calls that took the place of other chunks, and where the first of those was.
+    made: Vec<String>,
+    made_from: Option<usize>,
+    /// Text that log-probabilities belong to was changed.
+    answer_changed: bool,
+    logprobs_kept: bool,
+    /// Its annotations and its finish reason are taken: another such chunk has no place.
+    annotated: bool,
+    finished: bool,
+}
+
+impl<'t, 's> ChoiceRewrite<'t, 's> {
+    pub(super) fn new(text: &'t str, span: Span, form: Form, state: &'s mut ChoiceState) -> Self {
+        let choice = Object::new(text, span);
+        let delta = choice.value_of_kind("delta", Kind::Object);
+        let message = choice.value_of_kind("message", Kind::Object);
+        let holder_name = match (delta, message) {
+            (Some(_), _) => "delta",
+            (None, Some(_)) => "message",
+            (None, None) if form == Form::Stream => "delta",
+            (None, None) => "message",
+        };
+        let holder = delta.or(message);
+        let object = Object::new(text, holder.unwrap_or_default());
+        let parts = object.value_of_kind("content", Kind::Array);
+        let calls = object.value_of_kind("tool_calls", Kind::Array);
+        Self {
+            text,
+            form,
+            state,
+            choice,
+            holder_name,
+            holder_missing: holder.is_none(),
+            holder: object,
+            lanes: Default::default(),
+            parts: parts.map(|parts| Parts::of_array(text, parts)),
+            part_spans: parts.map(|parts| json::elements_of(text, parts)).unwrap_or_default(),
+            calls: calls.map(|calls| Parts::of_array(text, calls)),
+            call_spans: calls.map(|calls| json::elements_of(text, calls)).unwrap_or_default(),
+            made: Vec::new(),
+            made_from: None,
+            answer_changed: false,
+            logprobs_kept: true,
+            annotated: false,
+            finished: false,
+        }
+    }
+
+    /// Makes patches of the edits of this choice's chunks.
+    pub(super) fn write<'a>(mut self, pieces: &[Piece<'a>], patches: &mut Patches, leaving: &mut Vec<Leaving<'a>>) {
+        self.annotated = pieces.iter().any(|piece| piece.slot() == Slot::Annotations);
+        self.finished = pieces.iter().any(|piece| piece.slot() == Slot::Finish);
+        for piece in pieces {
+            let home = self.rewrite_piece(piece, patches);
+            if let Some(body) = piece.other_kind() {
+                self.arrive(piece, body, home, patches, leaving);
+            }
+        }
+        let shares_details = !pieces.iter().any(|piece| piece.slot() == Slot::ReasoningDetail);
+        for lane in 0..LANES.len() {
+            self.write_lane(lane, shares_details, patches);
+        }
+        if let Some(parts) = self.parts.take() {
+            parts.write(patches);
+        }
+        self.write_calls(patches);
+        self.write_consequences(pieces, patches);
+        if self.holder_missing {
+            if let Some(inside) = self.holder.added() {
+                self.choice.set(self.holder_name, &format!("{{{inside}}}"), patches);
+            }
+        } else {
+            self.holder.write(patches);
+        }
+        self.choice.write(patches);
+    }
+
+    /// Changes a chunk where it stands, or empties its place. Answers where in the holder that was.
+    fn rewrite_piece(&mut self, piece: &Piece<'_>, patches: &mut Patches) -> Option<usize> {
+        let value = piece.entry.place.value;
+        let same = piece.same_kind();
+        let changed = piece.is_changed();
+        self.answer_changed |=
+            changed && matches!(piece.before.kind, ChunkKind::ContentDelta | ChunkKind::RefusalDelta);
+        match piece.slot() {
+            Slot::Reasoning => self.rewrite_lane(0, piece),
+            Slot::Content => self.rewrite_lane(1, piece),
+            Slot::Refusal => self.rewrite_lane(2, piece),
+            Slot::ToolCall => self.rewrite_call(piece, patches),
+            _ if !changed => None,
+            Slot::Part | Slot::ReasoningDetail => {
+                patches.replace(value, json::string(same.map_or("", |body| body.text)));
+                self.holder.find(if piece.slot() == Slot::Part { "content" } else { "reasoning_details" })
+            }
+            Slot::FunctionCall => {
+                let home = self.holder.find("function_call");
+                match same {
+                    Some(body) => self.change_call(value, value, piece, &body, patches),
+                    None => self.holder.remove("function_call"),
+                }
+                home
+            }
+            Slot::Annotations => {
+                match same {
+                    Some(body) => patches.replace(value, annotation_value("annotations", &body)),
+                    None => self.holder.remove("annotations"),
+                }
+                None
+            }
+            Slot::Logprobs => {
+                self.logprobs_kept = false;
+                patches
+                    .replace(value, same.map_or_else(|| "null".to_owned(), |body| annotation_value("logprobs", &body)));
+                None
+            }
+            Slot::ChoiceError => {
+                match same {
+                    Some(body) => rewrite_error(self.text, value, piece, &body, patches),
+                    None => self.choice.remove("error"),
+                }
+                None
+            }
+            // The finish reason is written once all is known; the rest is not in a choice.
+            Slot::Finish | Slot::Citations | Slot::Usage | Slot::Error => None,
+        }
+    }
+
+    fn rewrite_lane(&mut self, lane: usize, piece: &Piece<'_>) -> Option<usize> {
+        let home = LANES[lane].1.iter().find_map(|name| self.holder.find(name));
+        let lane = &mut self.lanes[lane];
+        lane.changed |= piece.is_changed();
+        lane.left |= piece.other_kind().is_some();
+        if let Some(body) = piece.same_kind() {
+            lane.text.push_str(body.text);
+        }
+        home
+    }
+
+    fn rewrite_call(&mut self, piece: &Piece<'_>, patches: &mut Patches) -> Option<usize> {
+        let element = piece.entry.place.value;
+        let Some(body) = piece.same_kind() else {
+            let position = self.call_spans.iter().position(|span| *span == element);
+            if let (Some(calls), Some(position)) = (&mut self.calls, position) {
+                calls.remove(position);
+            }
+            return self.holder.find("tool_calls");
+        };
+        let call = Object::new(self.text, element);
+        if let Some(index) = call.value("index")
+            && let Ok(sent) = index.of_str(self.text).parse()
+        {
+            let wire = self.state.index_on_wire(sent);
+            if wire != sent {
+                patches.replace(index, wire.to_string());
+            }
+        }
+        if piece.is_changed() {
+            let function = ["function", "custom"].into_iter().find_map(|name| call.value_of_kind(name, Kind::Object));
+            self.change_call(element, function.unwrap_or(element), piece, &body, patches);
+        }
+        None
+    }
+
+    /// Changes what differs of a call: its arguments, its name, its id. An id or name that the new payload does not
+    /// bring stays.
+    fn change_call(&self, element: Span, function: Span, piece: &Piece<'_>, body: &Body<'_>, patches: &mut Patches) {
+        let text = self.text;
+        let mut inner = Object::new(text, function);
+        if body.text != piece.before.text {
+            let name = if inner.find("input").is_some() { "input" } else { "arguments" };
+            let is_json = inner.value(name).is_some_and(|value| json::kind_of(text, value) == Kind::Object);
+            let raw = is_json && json::is_document(body.text);
+            let new = if raw { body.text.to_owned() } else { json::string(body.text) };
+            inner.set(name, &new, patches);
+        }
+        if let Some(name) = changed_member("name", piece, body) {
+            inner.set("name", name, patches);
+        }
+        if function == element {
+            return inner.write(patches);
+        }
+        inner.write(patches);
+        let mut outer = Object::new(text, element);
+        if let Some(id) = changed_member("id", piece, body) {
+            outer.set("id", id, patches);
+        }
+        outer.write(patches);
+    }
+
+    /// Puts a chunk where its new kind belongs.
+    fn arrive<'a>(
+        &mut self,
+        piece: &Piece<'a>,
+        body: Body<'a>,
+        home: Option<usize>,
+        patches: &mut Patches,
+        leaving: &mut Vec<Leaving<'a>>,
+    ) {
+        if let Some(lane) = LANES.iter().position(|(kind, _)| *kind == body.kind) {
+            let in_part = piece.slot() == Slot::Part || body.kind == ChunkKind::ContentDelta;
+            if let Some(parts) = self.parts.as_mut().filter(|_| in_part) {
+                let value = piece.entry.place.value;
+                let holds = |part: &Span| part.start <= value.start && value.end <= part.end;
+                return parts.add(self.part_spans.iter().position(holds), part_json(&body));
+            }
+            let lane = &mut self.lanes[lane];
+            lane.text.push_str(body.text);
+            lane.changed = true;
+            lane.from = lane.from.or(home);
+            return;
+        }
+        match body.kind {
+            ChunkKind::ToolCallDelta => {
+                self.made.push(made_call_json(self.state, &body, self.form));
+                self.made_from = self.made_from.or(home);
+            }
+            ChunkKind::Annotation if !self.annotated => {
+                self.annotated = true;
+                self.holder.set("annotations", &annotation_value("annotations", &body), patches);
+            }
+            ChunkKind::Finish if !self.finished => {
+                self.finished = true;
+                self.choice.set("finish_reason", &json::string(body.text), patches);
+            }
+            _ => leaving.push(Leaving::new(piece, body)),
+        }
+    }
+
+    /// Writes a text member with what it holds now, and whatever repeats it.
+    fn write_lane(&mut self, lane: usize, shares_details: bool, patches: &mut Patches) {
+        let (_, names) = LANES[lane];
+        let Lane { text, changed, left, from } = std::mem::take(&mut self.lanes[lane]);
+        if !changed {
+            return;
+        }
+        let mut written = false;
+        for name in names {
+            let Some(value) = self.holder.value(name).filter(|value| is_text(self.text, *value)) else { continue };
+            written = true;
+            match (text.is_empty() && left, self.holder_name) {
+                (false, _) => patches.replace(value, json::string(&text)),
+                (true, "delta") => self.holder.remove(name),
+                (true, _) => patches.replace(value, "null"),
+            }
+        }
+        if lane == 0 && shares_details {
+            self.write_details(&text, patches);
+        }
+        if written || text.is_empty() {
+            return;
+        }
+        match names.iter().find(|name| self.holder.find(name).is_some()) {
+            Some(name) => self.holder.set(name, &json::string(&text), patches),
+            None => self.holder.add(from, names[0], &json::string(&text)),
+        }
+    }
+
+    /// `reasoning_details` that repeat the reasoning: the first takes the text, the others nothing.
+    fn write_details(&self, text: &str, patches: &mut Patches) {
+        let Some(details) = self.holder.value_of_kind("reasoning_details", Kind::Array) else { return };
+        let texts = decode::read_details(self.text, details, &mut Decoded::default());
+        for (position, span) in texts.into_iter().enumerate() {
+            patches.replace(span, json::string(if position == 0 { text } else { "" }));
+        }
+    }
+
+    fn write_calls(&mut self, patches: &mut Patches) {
+        let made = std::mem::take(&mut self.made);
+        match self.calls.take() {
+            Some(mut calls) => {
+                made.into_iter().for_each(|call| calls.add(None, call));
+                if calls.remaining() == 0 && !self.call_spans.is_empty() {
+                    self.holder.remove("tool_calls");
+                } else {
+                    calls.write(patches);
+                }
+            }
+            None if made.is_empty() => {}
+            None => {
+                let calls = format!("[{}]", made.join(","));
+                match self.holder.value("tool_calls") {
+                    Some(value) => patches.replace(value, calls),
+                    None => self.holder.add(self.made_from, "tool_calls", &calls),
+                }
+            }
+        }
+    }
+
+    /// What follows from the edits: the finish reason, and what is only true of the text that came in.
+    fn write_consequences(&mut self, pieces: &[Piece<'_>], patches: &mut Patches) {
+        for piece in pieces.iter().filter(|piece| piece.slot() == Slot::Finish) {
+            let reason = match piece.same_kind() {
+                Some(body) if body.text == "stop" && !self.state.made.is_empty() => "\"tool_calls\"".to_owned(),
+                Some(body) if piece.is_changed() => json::string(body.text),
+                Some(_) => continue,
+                None => "null".to_owned(),
+            };
+            patches.replace(piece.entry.place.value, reason);
+        }
+        if self.answer_changed
+            && self.logprobs_kept
+            && let Some(value) = self.choice.value("logprobs")
+        {
+            patches.replace(value, "null");
+        }
+        if self.state.altered && self.holder_name == "delta" {
+            // Some dialects repeat the whole text so far beside each piece of it.
+            self.choice.remove("message");
+        }
+    }
+}
+
+/// A part of a `content` array for a chunk that moved there.
+fn part_json(body: &Body<'_>) -> String {
+    let text = json::string(body.text);
+    match body.kind {
+        ChunkKind::ReasoningDelta => {
+            format!("{{\"type\":\"thinking\",\"thinking\":[{{\"type\":\"text\",\"text\":{text}}}]}}")
+        }
+        ChunkKind::RefusalDelta => format!("{{\"type\":\"refusal\",\"refusal\":{text}}}"),
+        _ => format!("{{\"type\":\"text\",\"text\":{text}}}"),
+    }
+}
+
+/// The JSON of a payload's member if it is there and differs from the one before.
+fn changed_member<'a>(name: &str, piece: &Piece<'_>, body: &Body<'a>) -> Option<&'a str> {
+    let of = |payload: Option<&'a str>| {
+        let payload = payload?;
+        let value = json::member_of(payload, document_span(payload), name).filter(|value| is_text(payload, *value))?;
+        Some(value.of_str(payload))
+    };
+    let before = piece.before.payload.and_then(|payload| {
+        json::member_of(payload, document_span(payload), name).map(|value| value.of_str(payload).to_owned())
+    });
+    of(body.payload).filter(|new| before.as_deref() != Some(*new))
+}

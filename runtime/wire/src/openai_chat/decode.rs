@@ -1,0 +1,492 @@
+//! From data to chunks. One pass checks the JSON; what was found in a choice is then told in the contract's order,
+//! whatever the order of its members.
+
+use super::{OpenAiChat, Slot, is_text, usage};
+use crate::chunk::{Decoded, Entry, Piece, Place, Shape};
+use crate::json::{self, Kind, Malformed, Member, Scanner, Span};
+use seam_plugin_api::ChunkKind;
+
+/// The last member of each known name of one object.
+struct Fields<const N: usize> {
+    members: [Option<Member>; N],
+}
+
+impl<const N: usize> Fields<N> {
+    const fn new() -> Self {
+        Self { members: [None; N] }
+    }
+
+    /// Takes note of a member, and of the one of the same name that it hides.
+    fn set(&mut self, slot: Option<usize>, member: Member, decoded: &mut Decoded) {
+        let Some(place) = slot.and_then(|slot| self.members.get_mut(slot)) else { return };
+        if let Some(earlier) = place.replace(member) {
+            decoded.hidden.push(Span::new(earlier.key.start, earlier.value.end));
+        }
+    }
+
+    /// Reads an object all of whose values are only skipped.
+    fn read(
+        scanner: &mut Scanner<'_>,
+        text: &str,
+        slot_of: fn(&str) -> Option<usize>,
+        decoded: &mut Decoded,
+    ) -> Result<(Self, Span), Malformed> {
+        let mut fields = Self::new();
+        let span = scanner.members(|scanner, key| {
+            let value = scanner.skip()?;
+            fields.set(slot(text, key, slot_of), Member { key, value }, decoded);
+            Ok(value)
+        })?;
+        Ok((fields, span))
+    }
+
+    /// The fields of an object in a document that was scanned before; none of another kind of value.
+    fn within(text: &str, object: Span, slot_of: fn(&str) -> Option<usize>, decoded: &mut Decoded) -> Self {
+        Self::read(&mut Scanner::within(text, object), text, slot_of, decoded)
+            .map_or_else(|_| Self::new(), |(fields, _)| fields)
+    }
+
+    fn value(&self, slot: usize) -> Option<Span> {
+        self.members.get(slot).copied().flatten().map(|member| member.value)
+    }
+
+    fn of_kind(&self, slot: usize, text: &str, kind: Kind) -> Option<Span> {
+        self.value(slot).filter(|value| json::kind_of(text, *value) == kind)
+    }
+
+    /// The string in that field, if it says anything.
+    fn text(&self, slot: usize, text: &str) -> Option<Span> {
+        self.value(slot).filter(|value| is_text(text, *value))
+    }
+}
+
+/// The slot that a key names, spelt plainly or with escapes.
+fn slot(text: &str, key: Span, slot_of: fn(&str) -> Option<usize>) -> Option<usize> {
+    let plain = key.inside_quotes().of_str(text);
+    slot_of(plain).or_else(|| if plain.contains('\\') { slot_of(&json::key_name(text, key)) } else { None })
+}
+
+mod top {
+    pub(super) const CHOICES: usize = 0;
+    pub(super) const USAGE: usize = 1;
+    pub(super) const ERROR: usize = 2;
+    pub(super) const CITATIONS: usize = 3;
+    pub(super) const ID: usize = 4;
+    pub(super) const MODEL: usize = 5;
+    pub(super) const CREATED: usize = 6;
+
+    pub(super) fn slot(name: &str) -> Option<usize> {
+        match name {
+            "choices" => Some(CHOICES),
+            "usage" => Some(USAGE),
+            "error" => Some(ERROR),
+            "citations" => Some(CITATIONS),
+            "id" => Some(ID),
+            "model" => Some(MODEL),
+            "created" => Some(CREATED),
+            _ => None,
+        }
+    }
+}
+
+mod choice {
+    pub(super) const INDEX: usize = 0;
+    pub(super) const DELTA: usize = 1;
+    pub(super) const MESSAGE: usize = 2;
+    pub(super) const FINISH: usize = 3;
+    pub(super) const LOGPROBS: usize = 4;
+    pub(super) const USAGE: usize = 5;
+    pub(super) const ERROR: usize = 6;
+
+    pub(super) fn slot(name: &str) -> Option<usize> {
+        match name {
+            "index" => Some(INDEX),
+            "delta" => Some(DELTA),
+            "message" => Some(MESSAGE),
+            "finish_reason" => Some(FINISH),
+            "logprobs" => Some(LOGPROBS),
+            "usage" => Some(USAGE),
+            "error" => Some(ERROR),
+            _ => None,
+        }
+    }
+}
+
+mod holder {
+    pub(super) const REASONING_CONTENT: usize = 0;
+    pub(super) const REASONING: usize = 1;
+    pub(super) const DETAILS: usize = 2;
+    pub(super) const CONTENT: usize = 3;
+    pub(super) const REFUSAL: usize = 4;
+    pub(super) const TOOL_CALLS: usize = 5;
+    pub(super) const FUNCTION_CALL: usize = 6;
+    pub(super) const ANNOTATIONS: usize = 7;
+
+    pub(super) fn slot(name: &str) -> Option<usize> {
+        match name {
+            "reasoning_content" => Some(REASONING_CONTENT),
+            "reasoning" => Some(REASONING),
+            "reasoning_details" => Some(DETAILS),
+            "content" => Some(CONTENT),
+            "refusal" => Some(REFUSAL),
+            "tool_calls" => Some(TOOL_CALLS),
+            "function_call" => Some(FUNCTION_CALL),
+            "annotations" => Some(ANNOTATIONS),
+            _ => None,
+        }
+    }
+}
+
+mod call {
+    pub(super) const INDEX: usize = 0;
+    pub(super) const ID: usize = 1;
+    pub(super) const FUNCTION: usize = 2;
+    pub(super) const NAME: usize = 3;
+    pub(super) const ARGUMENTS: usize = 4;
+
+    /// The fields of a call and of the function in it; a custom tool's are called otherwise.
+    pub(super) fn slot(name: &str) -> Option<usize> {
+        match name {
+            "index" => Some(INDEX),
+            "id" => Some(ID),
+            "function" | "custom" => Some(FUNCTION),
+            "name" => Some(NAME),
+            "arguments" | "input" => Some(ARGUMENTS),
+            _ => None,
+        }
+    }
+}
+
+mod part {
+    pub(super) const TYPE: usize = 0;
+    pub(super) const TEXT: usize = 1;
+    pub(super) const THINKING: usize = 2;
+    pub(super) const REFUSAL: usize = 3;
+    pub(super) const SUMMARY: usize = 4;
+
+    pub(super) fn slot(name: &str) -> Option<usize> {
+        match name {
+            "type" => Some(TYPE),
+            "text" => Some(TEXT),
+            "thinking" => Some(THINKING),
+            "refusal" => Some(REFUSAL),
+            "summary" => Some(SUMMARY),
+            _ => None,
+        }
+    }
+}
+
+/// Where the chunks of one choice go.
+struct Target<'a> {
+    text: &'a str,
+    decoded: &'a mut Decoded,
+    container: u32,
+    choice: u32,
+}
+
+impl Target<'_> {
+    fn push(&mut self, kind: ChunkKind, slot: Slot, value: Span, text: Piece, payload: Piece) {
+        let place = Place { slot: slot as u8, container: self.container, value };
+        self.decoded.entries.push(Entry { kind, choice: self.choice, text, payload, place });
+    }
+
+    /// A chunk whose text is the string at `value`.
+    fn push_text(&mut self, kind: ChunkKind, slot: Slot, value: Span) {
+        let text = self.decoded.unescaped(self.text, value);
+        self.push(kind, slot, value, text, Piece::Absent);
+    }
+
+    /// An annotation chunk: the value under its name.
+    fn push_annotation(&mut self, name: &str, slot: Slot, value: Span) {
+        let raw = value.of_str(self.text);
+        let payload = self.decoded.write(|out| {
+            for piece in ["{\"", name, "\":", raw, "}"] {
+                out.push_str(piece);
+            }
+        });
+        self.push(ChunkKind::Annotation, slot, value, Piece::Absent, payload);
+    }
+
+    /// An error chunk: its message and its JSON.
+    fn push_error(&mut self, slot: Slot, value: Span) {
+        let message = match json::kind_of(self.text, value) {
+            Kind::String => Some(value),
+            _ => json::member_of(self.text, value, "message").filter(|message| is_text(self.text, *message)),
+        };
+        let text = message.map_or(Piece::Absent, |message| self.decoded.unescaped(self.text, message));
+        self.push(ChunkKind::Error, slot, value, text, Piece::Data(value));
+    }
+}
+
+impl OpenAiChat {
+    pub(super) fn read(&mut self, data: &[u8], decoded: &mut Decoded) {
+        let document = data.trim_ascii();
+        if document.is_empty() {
+            return;
+        }
+        if document == b"[DONE]" {
+            decoded.shape = Shape::End;
+            return;
+        }
+        let Ok(text) = std::str::from_utf8(data) else { return decoded.set_opaque_text(data) };
+        match self.read_document(text, decoded) {
+            Err(Malformed) => decoded.set_opaque_text(data),
+            Ok(()) if decoded.entries.is_empty() => {
+                let start = data.len() - data.trim_ascii_start().len();
+                let choice = decoded.choices.first().copied().unwrap_or(0);
+                let payload = Piece::Data(Span::new(start, start + document.len()));
+                decoded.set_opaque(choice, Shape::OpaqueJson, payload);
+            }
+            Ok(()) => decoded.shape = Shape::Chunks,
+        }
+    }
+
+    fn read_document(&mut self, text: &str, decoded: &mut Decoded) -> Result<(), Malformed> {
+        let mut scanner = Scanner::new(text);
+        if scanner.kind()? != Kind::Object {
+            scanner.skip()?;
+            return scanner.end();
+        }
+        let mut fields = Fields::<7>::new();
+        let mut choice_usage = None;
+        scanner.members(|scanner, key| {
+            let slot = slot(text, key, top::slot);
+            let value = if slot == Some(top::CHOICES) && scanner.kind()? == Kind::Array {
+                // An earlier `choices` is hidden by this one.
+                decoded.entries.clear();
+                decoded.choices.clear();
+                choice_usage = None;
+                self.read_choices(scanner, text, decoded, &mut choice_usage)?
+            } else {
+                scanner.skip()?
+            };
+            fields.set(slot, Member { key, value }, decoded);
+            Ok(value)
+        })?;
+        scanner.end()?;
+        if fields.of_kind(top::CHOICES, text, Kind::Array).is_none() {
+            decoded.entries.clear();
+            decoded.choices.clear();
+        }
+        self.note_names(text, fields.value(top::ID), fields.value(top::MODEL), fields.value(top::CREATED));
+        read_rest(text, &fields, choice_usage, decoded);
+        Ok(())
+    }
+
+    fn read_choices(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        text: &str,
+        decoded: &mut Decoded,
+        choice_usage: &mut Option<Span>,
+    ) -> Result<Span, Malformed> {
+        let mut container = 0;
+        scanner.elements(|scanner| {
+            container += 1;
+            if scanner.kind()? != Kind::Object {
+                return scanner.skip();
+            }
+            let (fields, span) = Fields::<7>::read(scanner, text, choice::slot, decoded)?;
+            let usage = fields.of_kind(choice::USAGE, text, Kind::Object).filter(|usage| usage::is_value(text, *usage));
+            *choice_usage = usage.or(*choice_usage);
+            self.read_choice(text, &fields, container - 1, decoded);
+            Ok(span)
+        })
+    }
+
+    fn read_choice(&mut self, text: &str, fields: &Fields<7>, container: u32, decoded: &mut Decoded) {
+        let index = fields.value(choice::INDEX).and_then(|index| index.of_str(text).parse().ok()).unwrap_or(container);
+        decoded.choices.push(index);
+        let delta = fields.of_kind(choice::DELTA, text, Kind::Object);
+        let message = fields.of_kind(choice::MESSAGE, text, Kind::Object);
+        decoded.repeats |= delta.is_some() && message.is_some();
+        let mut target = Target { text, decoded, container, choice: index };
+        if let Some(object) = delta.or(message) {
+            self.read_holder(&mut target, object);
+        }
+        if let Some(logprobs) = fields.value(choice::LOGPROBS).filter(|value| says_anything(text, *value)) {
+            target.push_annotation("logprobs", Slot::Logprobs, logprobs);
+        }
+        if let Some(reason) = fields.text(choice::FINISH, text) {
+            target.push_text(ChunkKind::Finish, Slot::Finish, reason);
+        }
+        if let Some(error) = fields.value(choice::ERROR).filter(|value| says_anything(text, *value)) {
+            target.push_error(Slot::ChoiceError, error);
+        }
+    }
+
+    /// A `delta` or a `message`.
+    fn read_holder(&mut self, target: &mut Target<'_>, object: Span) {
+        let text = target.text;
+        let fields = Fields::<8>::within(text, object, holder::slot, target.decoded);
+        read_reasoning(target, &fields);
+        let parts = fields.of_kind(holder::CONTENT, text, Kind::Array).map(|parts| read_parts(target, parts));
+        let parts = parts.unwrap_or_default();
+        push_parts(target, &parts, ChunkKind::ReasoningDelta);
+        if let Some(content) = fields.text(holder::CONTENT, text) {
+            target.push_text(ChunkKind::ContentDelta, Slot::Content, content);
+        }
+        push_parts(target, &parts, ChunkKind::ContentDelta);
+        if let Some(refusal) = fields.text(holder::REFUSAL, text) {
+            target.push_text(ChunkKind::RefusalDelta, Slot::Refusal, refusal);
+        }
+        push_parts(target, &parts, ChunkKind::RefusalDelta);
+        if let Some(calls) = fields.of_kind(holder::TOOL_CALLS, text, Kind::Array) {
+            for element in json::elements_of(text, calls) {
+                self.read_call(target, element, Slot::ToolCall);
+            }
+        }
+        if let Some(function) = fields.of_kind(holder::FUNCTION_CALL, text, Kind::Object) {
+            self.read_call(target, function, Slot::FunctionCall);
+        }
+        if let Some(annotations) = fields.value(holder::ANNOTATIONS).filter(|value| says_anything(text, *value)) {
+            target.push_annotation("annotations", Slot::Annotations, annotations);
+        }
+    }
+
+    fn read_call(&mut self, target: &mut Target<'_>, element: Span, slot: Slot) {
+        let text = target.text;
+        let fields = Fields::<5>::within(text, element, call::slot, target.decoded);
+        let function = match fields.of_kind(call::FUNCTION, text, Kind::Object) {
+            Some(function) if slot == Slot::ToolCall => Fields::<5>::within(text, function, call::slot, target.decoded),
+            _ => Fields { members: fields.members },
+        };
+        let id = fields.text(call::ID, text).filter(|_| slot == Slot::ToolCall);
+        let name = function.text(call::NAME, text);
+        let arguments = function.value(call::ARGUMENTS).filter(|value| says_anything(text, *value));
+        if id.is_none() && name.is_none() && arguments.is_none() {
+            return;
+        }
+        let sent = fields.value(call::INDEX).and_then(|index| index.of_str(text).parse().ok());
+        let number = match slot {
+            Slot::FunctionCall => 0,
+            _ => {
+                let mut spelt = String::new();
+                json::unescape(id.map_or("", |id| id.inside_quotes().of_str(text)), &mut spelt);
+                self.state(target.choice).number(sent, &spelt, name.is_some())
+            }
+        };
+        let payload = target.decoded.write(|out| write_call(out, number, id, name, text));
+        let arguments = match arguments {
+            None => Piece::Absent,
+            Some(value) if is_text(text, value) => target.decoded.unescaped(text, value),
+            Some(value) => Piece::Data(value),
+        };
+        target.push(ChunkKind::ToolCallDelta, slot, element, arguments, payload);
+    }
+}
+
+/// What stands beside the choices: citations, usage once, an error.
+fn read_rest(text: &str, fields: &Fields<7>, choice_usage: Option<Span>, decoded: &mut Decoded) {
+    let mut target = Target { text, decoded, container: 0, choice: 0 };
+    if let Some(citations) = fields.value(top::CITATIONS).filter(|value| says_anything(text, *value)) {
+        target.push_annotation("citations", Slot::Citations, citations);
+    }
+    let top_usage = fields.of_kind(top::USAGE, text, Kind::Object).filter(|usage| usage::is_value(text, *usage));
+    if let Some(usage) = top_usage.or(choice_usage) {
+        let payload = target.decoded.write(|out| usage::write_payload(text, usage, out));
+        target.push(ChunkKind::Usage, Slot::Usage, usage, Piece::Absent, payload);
+    }
+    if let Some(error) = fields.value(top::ERROR).filter(|value| says_anything(text, *value)) {
+        target.push_error(Slot::Error, error);
+    }
+}
+
+/// The reasoning: one chunk, however many members repeat it.
+fn read_reasoning(target: &mut Target<'_>, fields: &Fields<8>) {
+    let text = target.text;
+    let shown = fields.text(holder::REASONING_CONTENT, text).or_else(|| fields.text(holder::REASONING, text));
+    if let Some(shown) = shown {
+        target.push_text(ChunkKind::ReasoningDelta, Slot::Reasoning, shown);
+    }
+    let Some(details) = fields.of_kind(holder::DETAILS, text, Kind::Array) else { return };
+    let details = read_details(text, details, target.decoded);
+    if !shown.is_some_and(|shown| spell([shown], text) == spell(details.iter().copied(), text)) {
+        for detail in details {
+            target.push_text(ChunkKind::ReasoningDelta, Slot::ReasoningDetail, detail);
+        }
+    }
+}
+
+fn spell(strings: impl IntoIterator<Item = Span>, text: &str) -> String {
+    let mut spelt = String::new();
+    for string in strings {
+        json::unescape(string.inside_quotes().of_str(text), &mut spelt);
+    }
+    spelt
+}
+
+/// The texts in `reasoning_details`, in order.
+pub(super) fn read_details(text: &str, details: Span, decoded: &mut Decoded) -> Vec<Span> {
+    let mut texts = Vec::new();
+    for element in json::elements_of(text, details) {
+        let fields = Fields::<5>::within(text, element, part::slot, decoded);
+        texts.extend(fields.text(part::TEXT, text));
+        texts.extend(fields.text(part::SUMMARY, text));
+    }
+    texts
+}
+
+/// The texts in a `content` array, in order, with what each is.
+fn read_parts(target: &mut Target<'_>, parts: Span) -> Vec<(ChunkKind, Span)> {
+    let text = target.text;
+    let mut found = Vec::new();
+    for element in json::elements_of(text, parts) {
+        if is_text(text, element) {
+            found.push((ChunkKind::ContentDelta, element));
+        }
+        let fields = Fields::<5>::within(text, element, part::slot, target.decoded);
+        let thinks = fields
+            .text(part::TYPE, text)
+            .is_some_and(|kind| matches!(kind.inside_quotes().of_str(text), "thinking" | "reasoning"));
+        if let Some(thinking) = fields.value(part::THINKING) {
+            read_thinking(text, thinking, target.decoded, &mut found);
+        }
+        let kind = if thinks { ChunkKind::ReasoningDelta } else { ChunkKind::ContentDelta };
+        found.extend(fields.text(part::TEXT, text).map(|span| (kind, span)));
+        found.extend(fields.text(part::REFUSAL, text).map(|span| (ChunkKind::RefusalDelta, span)));
+    }
+    found
+}
+
+/// A thinking part holds a string, or an array of text parts.
+fn read_thinking(text: &str, thinking: Span, decoded: &mut Decoded, found: &mut Vec<(ChunkKind, Span)>) {
+    if is_text(text, thinking) {
+        found.push((ChunkKind::ReasoningDelta, thinking));
+    }
+    for element in json::elements_of(text, thinking) {
+        let fields = Fields::<5>::within(text, element, part::slot, decoded);
+        let inner = if is_text(text, element) { Some(element) } else { fields.text(part::TEXT, text) };
+        found.extend(inner.map(|span| (ChunkKind::ReasoningDelta, span)));
+    }
+}
+
+fn push_parts(target: &mut Target<'_>, parts: &[(ChunkKind, Span)], kind: ChunkKind) {
+    for (_, span) in parts.iter().filter(|(of, _)| *of == kind) {
+        target.push_text(kind, Slot::Part, *span);
+    }
+}
+
+/// The payload of a tool call chunk.
+fn write_call(out: &mut String, number: u32, id: Option<Span>, name: Option<Span>, text: &str) {
+    out.push_str("{\"index\":");
+    out.push_str(&number.to_string());
+    for (key, value) in [(",\"id\":", id), (",\"name\":", name)] {
+        if let Some(value) = value {
+            out.push_str(key);
+            out.push_str(value.of_str(text));
+        }
+    }
+    out.push('}');
+}
+
+/// Whether a value carries anything: not null, not empty, and no object of such values only.
+fn says_anything(text: &str, value: Span) -> bool {
+    match json::kind_of(text, value) {
+        Kind::Null => false,
+        Kind::String => is_text(text, value),
+        Kind::Array => !json::elements_of(text, value).is_empty(),
+        Kind::Object => json::members_of(text, value).iter().any(|member| says_anything(text, member.value)),
+        Kind::Bool | Kind::Number => true,
+    }
+}

@@ -1,0 +1,144 @@
+//! What seamd needs to know of a request for chat completions. The request itself goes on as the bytes that came.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// What a request for chat completions says about its invocation.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChatRequest {
+    /// The model that is asked for; empty if none is named.
+    pub model: String,
+    /// Whether a streamed answer is asked for.
+    pub stream: bool,
+    /// The text of the system and developer messages, joined by newlines.
+    pub system_prompt: String,
+    /// The messages as the JSON array that came; empty if there is none.
+    pub messages: String,
+    /// The names of the tools that are offered.
+    pub tool_names: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(default)]
+    model: Option<String>,
+    #[serde(default)]
+    stream: Option<bool>,
+    #[serde(borrow, default)]
+    messages: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    tools: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    role: String,
+    #[serde(default)]
+    content: serde_json::Value,
+}
+
+#[derive(Deserialize)]
+struct Tool {
+    #[serde(default)]
+    function: Function,
+    #[serde(default)]
+    name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+struct Function {
+    #[serde(default)]
+    name: Option<String>,
+}
+
+impl ChatRequest {
+    /// Reads a request's body. What is in it beyond the shape needed here is for the provider to judge.
+    ///
+    /// # Errors
+    /// Why the body is not a request, in words that follow "the request's body".
+    pub fn read(body: &[u8]) -> Result<Self, String> {
+        let body: Body<'_> = serde_json::from_slice(body).map_err(|error| format!("is not a chat request: {error}"))?;
+        let messages = body.messages.map(RawValue::get).unwrap_or_default();
+        Ok(Self {
+            model: body.model.unwrap_or_default(),
+            stream: body.stream.unwrap_or(false),
+            system_prompt: system_prompt(messages),
+            messages: messages.to_owned(),
+            tool_names: body.tools.map(|tools| tool_names(tools.get())).unwrap_or_default(),
+        })
+    }
+}
+
+/// The system messages' text; empty where the messages are of another shape than any client sends.
+fn system_prompt(messages: &str) -> String {
+    let messages: Vec<Message> = serde_json::from_str(messages).unwrap_or_default();
+    let system = messages.iter().filter(|message| matches!(message.role.as_str(), "system" | "developer"));
+    system.map(|message| content_text(&message.content)).collect::<Vec<_>>().join("\n")
+}
+
+/// A message's text: its content, or the text parts of it.
+fn content_text(content: &serde_json::Value) -> String {
+    match content {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+fn tool_names(tools: &str) -> Vec<String> {
+    let tools: Vec<Tool> = serde_json::from_str(tools).unwrap_or_default();
+    tools.into_iter().filter_map(|tool| tool.function.name.or(tool.name)).collect()
+}
+
+/// A list of models as `GET /v1/models` answers it.
+#[must_use]
+pub fn models_body(names: &[String], owner: &str) -> String {
+    let models: Vec<serde_json::Value> = names
+        .iter()
+        .map(|name| serde_json::json!({ "id": name, "object": "model", "created": 0, "owned_by": owner }))
+        .collect();
+    serde_json::json!({ "object": "list", "data": models }).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_says_what_observers_are_told() {
+        let request = ChatRequest::read(
+            br#"{"model":"m","stream":true,"messages":[{"role":"system","content":"be kind"},
+                {"role":"developer","content":[{"type":"text","text":"and brief"}]},{"role":"user","content":"hi"}],
+                "tools":[{"type":"function","function":{"name":"search"}},{"type":"custom","name":"grep"}],"extra":1}"#,
+        )
+        .unwrap();
+        assert_eq!(request.model, "m");
+        assert!(request.stream);
+        assert_eq!(request.system_prompt, "be kind\nand brief");
+        assert!(request.messages.starts_with(r#"[{"role":"system""#));
+        assert_eq!(request.tool_names, ["search", "grep"]);
+    }
+
+    #[test]
+    fn what_a_provider_would_refuse_is_left_to_it() {
+        let request = ChatRequest::read(br#"{"messages":"no list","tools":{"a":1}}"#).unwrap();
+        assert_eq!(request, ChatRequest { messages: "\"no list\"".into(), ..ChatRequest::default() });
+    }
+
+    #[test]
+    fn what_is_no_request_is_refused_with_the_place() {
+        let error = ChatRequest::read(b"{\"model\":").unwrap_err();
+        assert!(error.starts_with("is not a chat request: EOF while parsing"), "{error}");
+        assert!(ChatRequest::read(br#"{"stream":"yes"}"#).unwrap_err().contains("line 1 column"));
+    }
+
+    #[test]
+    fn models_are_listed_as_clients_expect_them() {
+        let list: serde_json::Value = serde_json::from_str(&models_body(&["card".into()], "demo")).unwrap();
+        assert_eq!(list["data"][0]["id"], "card");
+        assert_eq!(list["object"], "list");
+    }
+}

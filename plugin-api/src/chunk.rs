@@ -3,7 +3,6 @@
 use abi_stable::StableAbi;
 use abi_stable::std_types::RStr;
 
-
 /// What a [`Chunk`] carries.
 ///
 /// The codes are part of ABI v1. A kind that this crate does not know yet (sent by a newer daemon) is answered

@@ -19,28 +19,24 @@
 //! #![forbid(unsafe_code)]
 //! use seam_plugin_api::prelude::*;
 //!
-//! #[derive(Deserialize, JsonSchema)]
+//! #[derive(Clone, Deserialize, JsonSchema)]
 //! #[serde(crate = "seam_plugin_api::serde", deny_unknown_fields)]
 //! #[schemars(crate = "seam_plugin_api::schemars")]
-//! struct Config { word: String, instead: String }
-//!
-//! struct Replace(Config);
-//! struct Replacer { word: String, instead: String }
+//! struct Replace { word: String, instead: String }
 //!
 //! impl Plugin for Replace {
-//!     type Config = Config;
-//!     fn configure(config: Config, _: Host) -> Result<Self, Vec<ConfigFault>> {
+//!     type Config = Self;
+//!     fn configure(config: Self, _: Host) -> Result<Self, Vec<ConfigFault>> {
 //!         if config.word.is_empty() { return Err(vec![ConfigFault::new("word", "must not be empty")]); }
-//!         Ok(Self(config))
+//!         Ok(config)
 //!     }
 //!     fn registrations(&self) -> Vec<Registration> {
-//!         let (word, instead) = (self.0.word.clone(), self.0.instead.clone());
-//!         let make = move |_: &FactoryContext<'_>| Replacer { word: word.clone(), instead: instead.clone() };
-//!         vec![Registration::new(When::Any, "replace", make)]
+//!         let replace = self.clone();
+//!         vec![Registration::new(When::Any, "replace", move |_: &FactoryContext<'_>| replace.clone())]
 //!     }
 //! }
 //!
-//! impl StreamObserver for Replacer {
+//! impl StreamObserver for Replace {
 //!     fn on_chunk(&mut self, chunk: &Chunk<'_>, _: &Context<'_>) -> Verdict {
 //!         if chunk.kind() != ChunkKind::ContentDelta || !chunk.text().contains(&self.word) { return Verdict::Continue; }
 //!         Verdict::amend_text(chunk, chunk.text().replace(&self.word, &self.instead))
@@ -51,6 +47,7 @@
 //! # fn main() {}
 //! ```
 //!
+//! It replaces a word that lies in one chunk as a whole; one that a provider cuts in two takes [`Verdict::Buffer`].
 //! Build it as a `cdylib` and name the file in the daemon's TOML. `seam-plugin-testkit` runs an observer through the real
 //! ladder in a unit test.
 
@@ -61,7 +58,10 @@ mod host;
 mod plugin;
 mod verdict;
 
-#[expect(unsafe_code, reason = "the ABI has its one address here; every block argues from the contract in the module's docs")]
+#[expect(
+    unsafe_code,
+    reason = "the ABI has its one address here; every block argues from the contract in the module's docs"
+)]
 pub mod abi;
 
 pub use chunk::{Chunk, ChunkKind, NewChunk};
@@ -100,7 +100,10 @@ macro_rules! export_plugin {
         );
 
         const _: () = {
-            assert!($crate::is_name($name), "a plugin is named by up to 64 of a-z 0-9 _ . -, the first of them a letter or digit");
+            assert!(
+                $crate::is_name($name),
+                "a plugin is named by up to 64 of a-z 0-9 _ . -, the first of them a letter or digit"
+            );
 
             impl $crate::abi::Exported for $plugin {
                 const NAME: &'static str = $name;

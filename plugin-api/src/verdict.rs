@@ -9,7 +9,7 @@ pub enum Verdict {
     Continue,
     /// The chunk is replaced, one for one; the next observer sees the new one.
     Amend(NewChunk),
-    /// The chunk goes on unchanged and each event becomes an envelope on its channel.
+    /// The chunk goes on unchanged and each event becomes an envelope on its channel. At most 1,048,576 of them.
     Emit(Vec<Event>),
     /// The stream ends in front of this chunk. [`Context::stop`](crate::Context::stop) fills the numbers.
     Stop(Stop),
@@ -53,6 +53,7 @@ pub struct Stop {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Release {
     /// The first held chunks, in order, one for one; the rest stay held. Empty: every held chunk goes on unchanged.
+    /// At most 1,048,576 of them.
     pub chunks: Vec<Released>,
     /// How many characters of the delivered text (Unicode scalar values) are taken back before the released chunks
     /// are appended.

@@ -27,7 +27,7 @@ pub fn command() -> io::Result<Command> {
 #[derive(Debug)]
 pub struct Setup {
     folder: TempDir,
-    program: Option<PathBuf>,
+    stand_in: Option<Command>,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     grace: Duration,
@@ -42,7 +42,7 @@ impl Setup {
     pub fn new(toml: &str) -> io::Result<Self> {
         let folder = tempfile::Builder::new().prefix("seamd-").tempdir()?;
         let setup =
-            Self { folder, program: None, arguments: Vec::new(), environment: Vec::new(), grace: Duration::ZERO };
+            Self { folder, stand_in: None, arguments: Vec::new(), environment: Vec::new(), grace: Duration::ZERO };
         setup.write("seamd.toml", toml)?;
         Ok(setup)
     }
@@ -86,10 +86,10 @@ impl Setup {
         self
     }
 
-    /// Runs this program in place of the built `seamd`.
+    /// Runs this command in place of the built `seamd run --config FILE`.
     #[must_use]
-    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
-        self.program = Some(program.into());
+    pub fn stand_in(mut self, command: Command) -> Self {
+        self.stand_in = Some(command);
         self
     }
 
@@ -105,27 +105,29 @@ impl Setup {
     /// # Errors
     /// When `seamd` has not been built; when it ends before it is ready (the error carries how it ended and its
     /// log); when it is not ready within the harness's patience.
-    pub fn start(self) -> io::Result<Daemon> {
-        let program = match &self.program {
-            Some(program) => program.clone(),
-            None => program("seamd", "seamd")?,
+    pub fn start(mut self) -> io::Result<Daemon> {
+        let mut command = match self.stand_in.take() {
+            Some(command) => command,
+            None => self.seamd()?,
         };
-        let started = Instant::now();
-        let mut command = Command::new(program);
         command
-            .arg("run")
-            .arg("--config")
-            .arg(self.config())
             .args(&self.arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        let started = Instant::now();
         let mut process = Process::start(&mut command, self.grace)?;
         let output = Lines::collect(process.child().stdout.take())?;
         let log = Lines::collect(process.child().stderr.take())?;
         let ready = wait_until_ready(&mut process, &output, &log)?;
         Ok(Daemon { started_in: started.elapsed(), process, output, log, ready, setup: self })
+    }
+
+    fn seamd(&self) -> io::Result<Command> {
+        let mut command = command()?;
+        command.arg("run").arg("--config").arg(self.config());
+        Ok(command)
     }
 }
 

@@ -72,15 +72,18 @@ impl fmt::Display for Figure {
     }
 }
 
-/// A value as a person reads it: three significant digits at least, whole numbers without a point.
+/// A value as a person reads it: about three significant digits, no zeros behind the point.
 #[must_use]
 pub fn short(value: f64) -> String {
-    if value.fract() == 0.0 || value.abs() >= 1000.0 {
-        format!("{value:.0}")
-    } else if value.abs() >= 10.0 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.3}")
+    let digits = match value.abs() {
+        1000.0.. => 0,
+        10.0.. => 1,
+        _ => 3,
+    };
+    let text = format!("{value:.digits$}");
+    match text.split_once('.') {
+        Some(_) => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        None => text,
     }
 }
 
@@ -177,7 +180,13 @@ mod tests {
         assert!(!at_least.met());
         assert!(!figure("a", f64::NAN).met());
         assert_eq!(at_most.to_string(), "met    a: 10 ms (at most 10 ms)");
-        assert_eq!(at_least.to_string(), "MISSED a: 9.900 ms (at least 10 ms)");
+        assert_eq!(at_least.to_string(), "MISSED a: 9.9 ms (at least 10 ms)");
+    }
+
+    #[test]
+    fn values_are_short() {
+        let told = [0.0, 0.2948, 2.5, 10.04, 100.0, 1234.6, -0.5].map(short);
+        assert_eq!(told, ["0", "0.295", "2.5", "10", "100", "1235", "-0.5"]);
     }
 
     #[test]

@@ -40,10 +40,13 @@ fn built(file: &str, package: &str) -> io::Result<PathBuf> {
     if path.is_file() {
         return Ok(path);
     }
-    let release = if cfg!(debug_assertions) { "" } else { " --release" };
+    let (target, release) = if cfg!(debug_assertions) { ("test", "") } else { ("bench-proxy", " --release") };
     Err(io::Error::new(
         io::ErrorKind::NotFound,
-        format!("{} has not been built: run `make test`, or `cargo build{release} -p {package}` first", path.display()),
+        format!(
+            "{} has not been built: `make {target}` does it, or `cargo build{release} -p {package}`",
+            path.display()
+        ),
     ))
 }
 

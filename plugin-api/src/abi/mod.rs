@@ -15,12 +15,15 @@
 //!   put into the [`FaultSink`]; the instance's value has then been dropped (guarded as well) and the host calls
 //!   nothing but `free` on it.
 //! - **Frozen.** No type here ever grows. What comes later is asked for by name and version: by a plugin through
-//!   [`HostServices::find`], by the host through [`PluginModule::find`]; null means "not here" and is an ordinary answer.
+//!   `HostServices::find`, by the host through `PluginModule::find`; null means "not here" and is an ordinary answer.
 //!   Chunk kinds may gain codes; a plugin's side answers `continue` to a code that it does not know.
 
+mod answer;
+mod fault;
 mod guard;
 mod host_side;
 mod invocation;
+mod layout;
 mod manifest;
 mod module;
 mod plugin_side;
@@ -28,8 +31,9 @@ mod raw;
 mod services;
 mod values;
 
-pub use host_side::{Answer, BodyView, ConfigureError, Description, EventView, ObserverHandle, PluginHandle, PluginLibrary};
-pub use host_side::{Fault, FaultKind, RegistrationInfo, ReleasedView};
+pub use answer::{Answer, BodyView, EventView, ReleasedView};
+pub use fault::{Fault, FaultKind};
+pub use host_side::{ConfigureError, Description, ObserverHandle, PluginHandle, PluginLibrary, RegistrationInfo};
 pub use invocation::Invocation;
 pub use manifest::{MANIFEST_LENGTH, MANIFEST_SYMBOL, Manifest};
 pub use module::{Exported, PluginModule, PluginModuleRef};
@@ -42,10 +46,14 @@ pub use values::{Found, ValueSource, Values};
 /// What only the expansion of [`export_plugin!`](crate::export_plugin) and the author's test kit use.
 #[doc(hidden)]
 pub mod export {
+    pub use super::layout::layout_report;
     pub use super::manifest::{BUILT_FOR, BUILT_WITH, manifest_bytes};
-    pub use super::module::{layout_report, library_header, load};
-    pub use abi_stable::library::{LibHeader, RootModuleResult, __call_root_module_loader as call_loader};
+    pub use super::module::{library_header, load};
+    pub use abi_stable::library::{__call_root_module_loader as call_loader, LibHeader, RootModuleResult};
 }
+
+#[cfg(test)]
+mod tests;
 
 /// The version of the ABI that this crate speaks.
 pub const ABI_VERSION: u32 = 1;

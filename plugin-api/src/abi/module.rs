@@ -1,13 +1,12 @@
 //! The root module of a plugin, and what makes one of an author's type.
 
 use abi_stable::StableAbi;
-use abi_stable::abi_stability::abi_checking::check_layout_compatibility;
 use abi_stable::library::{CheckTypeLayout, LibHeader, RootModule, RootModuleResult};
 use abi_stable::prefix_type::PrefixTypeTrait;
 use abi_stable::sabi_types::VersionStrings;
 use abi_stable::std_types::RStr;
 
-use super::guard::guarded;
+use super::guard::{guarded, install_hook};
 use super::plugin_side::configure;
 use super::raw::{FaultSink, PairSink, RawPlugin};
 use super::{ABI_VERSION, code, manifest};
@@ -70,7 +69,8 @@ pub fn load<P: Exported>() -> PluginModuleRef {
 }
 
 pub(super) fn module<P: Exported>() -> PluginModuleRef {
-    PluginModule { abi_version: ABI_VERSION, describe: describe::<P>, configure: configure::<P>, find }.leak_into_prefix()
+    PluginModule { abi_version: ABI_VERSION, describe: describe::<P>, configure: configure::<P>, find }
+        .leak_into_prefix()
 }
 
 /// The header that a library exports.
@@ -81,19 +81,12 @@ pub const fn library_header(constructor: extern "C" fn() -> RootModuleResult) ->
     unsafe { LibHeader::from_constructor::<PluginModuleRef>(constructor, CheckTypeLayout::Yes) }
 }
 
-/// The layout of everything that crosses, as text: what the recorded snapshot of v1 holds.
-#[must_use]
-pub fn layout_report() -> String {
-    let layout = <PluginModuleRef as StableAbi>::LAYOUT;
-    debug_assert!(check_layout_compatibility(layout, layout).is_ok(), "a layout is compatible with itself");
-    format!("{layout:#?}")
-}
-
 unsafe extern "C" fn find(_name: RStr<'_>, _version: u32) -> *const () {
     std::ptr::null()
 }
 
 unsafe extern "C" fn describe<P: Exported>(pairs: &PairSink, fault: &FaultSink) -> u8 {
+    install_hook(None, P::own_file());
     let schema = match guarded(|| schemars::schema_for!(P::Config).as_value().to_string()) {
         Ok(schema) => schema,
         Err(caught) => {

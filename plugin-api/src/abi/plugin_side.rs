@@ -4,7 +4,7 @@
 use abi_stable::std_types::RStr;
 
 use super::code;
-use super::guard::{guarded, install_hook};
+use super::guard::{Caught, discard, guarded, install_hook};
 use super::module::Exported;
 use super::raw::{
     FaultSink, ObserverTable, PairSink, PluginTable, RawBody, RawEvent, RawObserver, RawPlugin, RawRegistration,
@@ -22,7 +22,7 @@ const ANY_CALL_CLASS: u8 = 255;
 
 /// A configured plugin and what it registered.
 struct Configured<P> {
-    plugin: Option<P>,
+    plugin: P,
     registrations: Vec<Registration>,
 }
 
@@ -60,8 +60,8 @@ pub(super) unsafe extern "C" fn configure<P: Exported>(
     faults: &PairSink,
     fault: &FaultSink,
 ) -> u8 {
-    install_hook(host, P::own_file());
-    match guarded(|| configured::<P>(config.as_str(), host)) {
+    install_hook(Some(host), P::own_file());
+    match configured::<P>(config.as_str(), host) {
         Ok(Ok(configured)) => {
             *out = RawPlugin { plugin: Box::into_raw(Box::new(configured)).cast(), table: Configured::<P>::TABLE };
             code::CONTINUE
@@ -80,15 +80,30 @@ pub(super) unsafe extern "C" fn configure<P: Exported>(
     }
 }
 
-fn configured<P: Plugin>(config: &str, host: Host) -> Result<Configured<P>, Vec<ConfigFault>> {
-    let plugin = P::configure(decode_config(config)?, host)?;
-    let registrations = plugin.registrations();
-    Ok(Configured { plugin: Some(plugin), registrations })
+/// The plugin and its registrations, or the faults of its table, or the panic of either step. Each step is guarded on its
+/// own: a plugin that panics while it registers is dropped after that panic has unwound, and may panic again.
+fn configured<P: Plugin>(config: &str, host: Host) -> Result<Result<Configured<P>, Vec<ConfigFault>>, Caught> {
+    let plugin = match guarded(|| P::configure(decode_config(config)?, host))? {
+        Ok(plugin) => plugin,
+        Err(faults) => return Ok(Err(faults)),
+    };
+    match guarded(|| plugin.registrations()) {
+        Ok(registrations) => Ok(Ok(Configured { plugin, registrations })),
+        Err(caught) => {
+            discard(plugin);
+            Err(caught)
+        }
+    }
 }
 
+/// What the host's handles rely on.
+const fn is_shared_between_threads<T: Send + Sync>() {}
+
 impl<P: Plugin> Configured<P> {
-    const TABLE: &'static PluginTable =
-        &PluginTable { registration: Self::registration, make_observer: Self::make_observer, free: Self::free };
+    const TABLE: &'static PluginTable = {
+        is_shared_between_threads::<Self>();
+        &PluginTable { registration: Self::registration, make_observer: Self::make_observer, free: Self::free }
+    };
 
     unsafe extern "C" fn registration(plugin: *const (), index: u64, out: &mut RawRegistration) -> u8 {
         // SAFETY: the host calls with what `configure::<P>` handed over and has not freed it.
@@ -132,14 +147,14 @@ impl<P: Plugin> Configured<P> {
 
     unsafe extern "C" fn free(plugin: *mut (), fault: &FaultSink) -> u8 {
         // SAFETY: the host frees what `configure::<P>` handed over once, and uses it no more.
-        let mut configured = unsafe { Box::from_raw(plugin.cast::<Self>()) };
-        let plugin = configured.plugin.take();
-        // Each on its own, so that one that panics when dropped does not keep the other from being dropped.
-        finish(guarded(|| drop(plugin)), fault).max(finish(guarded(|| drop(configured)), fault))
+        let Self { plugin, registrations } = *unsafe { Box::from_raw(plugin.cast::<Self>()) };
+        // Each on its own: two panics at once would end the process, and one must not keep another from being dropped.
+        let dropped = finish(guarded(|| drop(plugin)), fault);
+        registrations.into_iter().fold(dropped, |code, own| code.max(finish(guarded(|| drop(own)), fault)))
     }
 }
 
-fn finish(result: Result<(), super::guard::Caught>, fault: &FaultSink) -> u8 {
+fn finish(result: Result<(), Caught>, fault: &FaultSink) -> u8 {
     match result {
         Ok(()) => code::CONTINUE,
         Err(caught) => {
@@ -162,23 +177,19 @@ impl<O: StreamObserver> Instance<O> {
     ) -> u8 {
         // SAFETY: the host calls with what the factory handed over, has not freed it, and from one thread at a time.
         let instance = unsafe { &mut *instance.cast::<Self>() };
-        let Some(observer) = instance.observer.as_mut() else { return code::CONTINUE };
+        let Self { observer: Some(observer), answer } = instance else { return code::CONTINUE };
         if !chunk.is_known() {
             return code::CONTINUE;
         }
-        match guarded(|| observer.on_chunk(chunk, context)) {
-            Ok(Verdict::Continue) => code::CONTINUE,
-            Ok(Verdict::Buffer) => code::BUFFER,
-            Ok(verdict) => instance.answer.keep(verdict, reply),
-            Err(caught) => instance.fail(&caught, fault),
-        }
+        let guarded = guarded(|| match observer.on_chunk(chunk, context) {
+            Verdict::Continue => code::CONTINUE,
+            Verdict::Buffer => code::BUFFER,
+            verdict => answer.keep(verdict, reply),
+        });
+        guarded.unwrap_or_else(|caught| instance.fail(&caught, fault))
     }
 
-    unsafe extern "C" fn on_end_invocation(
-        instance: *mut (),
-        result: &InvocationResult<'_>,
-        fault: &FaultSink,
-    ) -> u8 {
+    unsafe extern "C" fn on_end_invocation(instance: *mut (), result: &InvocationResult<'_>, fault: &FaultSink) -> u8 {
         // SAFETY: as in `on_chunk`.
         let instance = unsafe { &mut *instance.cast::<Self>() };
         let Some(observer) = instance.observer.as_mut() else { return code::CONTINUE };
@@ -197,9 +208,8 @@ impl<O: StreamObserver> Instance<O> {
 
     /// Drops the observer, which may panic once more, and reports the first panic.
     #[cold]
-    fn fail(&mut self, caught: &super::guard::Caught, fault: &FaultSink) -> u8 {
-        let observer = self.observer.take();
-        let _ = guarded(|| drop(observer));
+    fn fail(&mut self, caught: &Caught, fault: &FaultSink) -> u8 {
+        discard(self.observer.take());
         caught.report(fault);
         code::FAULT
     }
@@ -253,11 +263,7 @@ fn body(chunk: &NewChunk) -> RawBody {
 }
 
 fn raw_event((event, payload): (&Event, &String)) -> RawEvent {
-    RawEvent {
-        channel: RawText::of(&event.channel),
-        kind: RawText::of(&event.kind),
-        payload: RawText::of(payload),
-    }
+    RawEvent { channel: RawText::of(&event.channel), kind: RawText::of(&event.kind), payload: RawText::of(payload) }
 }
 
 fn raw_released(released: &Released) -> RawReleased {

@@ -3,6 +3,7 @@
 use abi_stable::StableAbi;
 use abi_stable::std_types::RStr;
 
+use super::fault::believed;
 use crate::host::{Host, Level};
 
 /// What a host offers to the plugins in it. An implementation stands for one plugin or one observer, so that it can
@@ -139,12 +140,12 @@ unsafe fn services<S: Services>(host: *const ()) -> &'static S {
 
 unsafe extern "C" fn log<S: Services>(host: *const (), level: u8, message: RStr<'_>) {
     // SAFETY: called through `HostServices::of::<S>` alone.
-    unsafe { services::<S>(host) }.log(Level::from_code(level), message.as_str());
+    unsafe { services::<S>(host) }.log(Level::from_code(level), &believed(message));
 }
 
 unsafe extern "C" fn counter<S: Services>(host: *const (), name: RStr<'_>) -> *const () {
     // SAFETY: called through `HostServices::of::<S>` alone.
-    std::ptr::from_ref(unsafe { services::<S>(host) }.counter(name.as_str())).cast()
+    std::ptr::from_ref(unsafe { services::<S>(host) }.counter(&believed(name))).cast()
 }
 
 unsafe extern "C" fn count<S: Services>(counter: *const (), amount: u64) {
@@ -154,7 +155,7 @@ unsafe extern "C" fn count<S: Services>(counter: *const (), amount: u64) {
 
 unsafe extern "C" fn histogram<S: Services>(host: *const (), name: RStr<'_>) -> *const () {
     // SAFETY: called through `HostServices::of::<S>` alone.
-    std::ptr::from_ref(unsafe { services::<S>(host) }.histogram(name.as_str())).cast()
+    std::ptr::from_ref(unsafe { services::<S>(host) }.histogram(&believed(name))).cast()
 }
 
 unsafe extern "C" fn record<S: Services>(histogram: *const (), sample: f64) {
@@ -164,5 +165,5 @@ unsafe extern "C" fn record<S: Services>(histogram: *const (), sample: f64) {
 
 unsafe extern "C" fn find<S: Services>(host: *const (), name: RStr<'_>, version: u32) -> *const () {
     // SAFETY: called through `HostServices::of::<S>` alone.
-    unsafe { services::<S>(host) }.find(name.as_str(), version)
+    unsafe { services::<S>(host) }.find(&believed(name), version)
 }

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use abi_stable::StableAbi;
 use abi_stable::std_types::RStr;
 
+use super::fault::believed;
 use crate::context::Value;
 
 /// Whoever can answer look-ups by name.
@@ -59,7 +60,7 @@ impl<'a> ValueSource<'a> {
         unsafe extern "C" fn find<V: Values>(source: *const (), name: RStr<'_>, found: &mut Found) {
             // SAFETY: `of` put a `&V` there that lives as long as the source.
             let values = unsafe { &*source.cast::<V>() };
-            *found = Found::of(values.value(name.as_str()));
+            *found = Found::of(values.value(&believed(name)));
         }
         Self { source: std::ptr::from_ref(values).cast(), find: find::<V>, lifetime: PhantomData }
     }

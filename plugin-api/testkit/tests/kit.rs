@@ -1,5 +1,6 @@
 //! The kit shows an author everything that an observer can do and everything that can be done to it.
 #![expect(clippy::unwrap_used, reason = "a test that can't be set up has failed")]
+#![expect(clippy::panic, reason = "an observer that panics is one of the things to show")]
 
 use seam_plugin_api::prelude::*;
 use seam_plugin_api::{Stop, abi::FaultKind};

@@ -87,10 +87,14 @@ impl Config {
             faults.push(ConfigFault::new("max_marker", format!("must be at least {LEAST_MARKER} characters")));
         }
         if self.hold_chunks == 0 {
-            faults.push(ConfigFault::new("hold_chunks", "must be at least 1: a marker may begin in one chunk and end in the next"));
+            faults.push(ConfigFault::new(
+                "hold_chunks",
+                "must be at least 1: a marker may begin in one chunk and end in the next",
+            ));
         }
         if self.hold_text < self.max_marker {
-            let message = format!("must be at least max_marker ({} characters): a whole marker is held", self.max_marker);
+            let message =
+                format!("must be at least max_marker ({} characters): a whole marker is held", self.max_marker);
             faults.push(ConfigFault::new("hold_text", message));
         }
         if !faults.is_empty() {

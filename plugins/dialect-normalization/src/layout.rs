@@ -15,6 +15,10 @@ pub(crate) enum Load {
 /// The loads of `chunks` chunks: each piece has its own, and the chunks left over carry no text. `None` if there are
 /// more pieces than chunks.
 pub(crate) fn lay(group: &Group, chunks: usize) -> Option<Vec<Load>> {
+    // Asked anew with every chunk that waits for room: nothing is copied before there is some.
+    if group.pieces().len() > chunks {
+        return None;
+    }
     place(group.pieces().iter().map(|piece| load(group, piece)).collect(), chunks)
 }
 

@@ -9,11 +9,11 @@
 //!   Queue (one per invocation): the longest settled front ◄──────────────────┘ ──► release
 //! ```
 //!
-//! - [`marker`] knows the dialects: how a marker begins, goes on and ends. Half a marker is a state, not an error.
-//! - [`group`] is the rule: it takes the text of one choice apart into pieces while it comes.
-//! - [`layout`] lays pieces onto chunks, one for one.
-//! - [`queue`] knows which held chunks may go on together.
-//! - [`observer`] answers chunks.
+//! - `marker.rs` knows the dialects: how a marker begins, goes on and ends. Half a marker is a state, not an error.
+//! - `group.rs` is the rule: it takes the text of one choice apart into pieces while it comes.
+//! - `layout.rs` lays pieces onto chunks, one for one.
+//! - `queue.rs` knows which held chunks may go on together.
+//! - `observer.rs` answers chunks.
 #![forbid(unsafe_code)]
 
 mod config;

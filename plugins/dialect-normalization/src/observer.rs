@@ -104,15 +104,16 @@ impl NormalizationObserver {
         self.answer(chunk)
     }
 
-    /// Decides a group if it can be decided now.
+    /// Decides a group if it can be decided now. What has more pieces than chunks waits for the chunks to come.
     fn settle_or_keep(&mut self, at: usize, id: GroupId, group: Group) {
-        let chunks = self.queue.count(id);
-        match lay(&group, chunks) {
-            _ if group.is_undecided() => self.choices[at].open = Some((id, group)),
-            _ if group.calls() == 0 => self.queue.decide(id, |_| None),
-            Some(loads) => self.place(at, id, &group, loads),
-            // The chunks to come give room.
-            None => self.choices[at].open = Some((id, group)),
+        if group.is_undecided() {
+            self.choices[at].open = Some((id, group));
+        } else if group.calls() == 0 {
+            self.queue.decide(id, |_| None);
+        } else if let Some(loads) = lay(&group, self.queue.count(id)) {
+            self.place(at, id, &group, loads);
+        } else {
+            self.choices[at].open = Some((id, group));
         }
     }
 
@@ -139,7 +140,7 @@ impl NormalizationObserver {
         if calls > 0 {
             self.tallies.unplaced.add(calls as u64);
             let number = self.choices[at].number;
-            let message = format!("choice {number}: {calls} tool calls written as text stay text, no chunk is left for them");
+            let message = format!("choice {number}: no chunk is left for {calls} of its tool calls, they stay text");
             self.host.log(Level::Warn, &message);
         }
     }

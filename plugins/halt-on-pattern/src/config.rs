@@ -200,10 +200,7 @@ mod tests {
     #[test]
     fn a_table_that_watches_nothing_is_a_fault() {
         let nothing = serde_json::json!({ "fields": [] });
-        assert_eq!(
-            faults_of(nothing),
-            [fault("fields", "must name at least one text, or on_refusal must be true")]
-        );
+        assert_eq!(faults_of(nothing), [fault("fields", "must name at least one text, or on_refusal must be true")]);
         assert_eq!(faults_of(serde_json::json!({ "fields": [], "on_refusal": true })), []);
     }
 

@@ -6,9 +6,9 @@
 //!   chunk ──HaltObserver─┴─► Scan, one per text ──► nothing yet | the text that matched ──► stop
 //! ```
 //!
-//! - [`pattern`] compiles patterns into one automaton, and says what in it can be known without the next character.
-//! - [`scan`] steps the automaton over one text as it comes: the rule, apart from chunks and verdicts.
-//! - [`observer`] keeps a scan for each text of an invocation and answers chunks.
+//! - `pattern.rs` compiles patterns into one automaton, and says what in it can be known without the next character.
+//! - `scan.rs` steps the automaton over one text as it comes: the rule, apart from chunks and verdicts.
+//! - `observer.rs` keeps a scan for each text of an invocation and answers chunks.
 #![forbid(unsafe_code)]
 
 mod config;

@@ -72,8 +72,7 @@ impl Patterns {
     /// A pattern that is no regular expression, is too large, or matches the empty text.
     pub fn compile<P: AsRef<str>>(patterns: &[P], window: u32) -> Result<Self, PatternError> {
         let config = Config::new().which_captures(WhichCaptures::None).nfa_size_limit(Some(LARGEST_AUTOMATON));
-        let nfa =
-            Compiler::new().configure(config).build_many(patterns).map_err(|error| PatternError::new(&error))?;
+        let nfa = Compiler::new().configure(config).build_many(patterns).map_err(|error| PatternError::new(&error))?;
         let at_match = states_at_match(&nfa);
         if at_match[nfa.start_anchored().as_usize()] {
             return Err(PatternError::MatchesNothing);

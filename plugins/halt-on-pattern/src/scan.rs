@@ -63,10 +63,29 @@ enum After {
 }
 
 impl Scan {
-    /// Takes the next piece of the text; the text that matched, if a match is certain now. Nothing is asked of a scan
-    /// that has matched.
+    /// Takes the next piece of the text; the text that matched, if a match is certain now. After a match the scan goes on
+    /// behind the piece, as whoever only watches may ask it to: what lies before is part of no further match.
     pub fn push(&mut self, patterns: &Patterns, scratch: &mut Scratch, text: &str) -> Option<String> {
         let start = self.end;
+        let Some((from, at)) = self.find(patterns, scratch, text) else {
+            self.keep(start, text);
+            return None;
+        };
+        let matched = self.text_since(from, start, &text[..at]);
+        self.forget(start, text);
+        Some(matched)
+    }
+
+    /// The text that matched, if it matches when it ends here. The scan can go on in either case.
+    pub fn finish(&mut self, patterns: &Patterns, scratch: &mut Scratch) -> Option<String> {
+        let from = self.close(patterns, scratch, After::End)?;
+        let matched = self.text_since(from, self.end, "");
+        self.forget(self.end, "");
+        Some(matched)
+    }
+
+    /// Where the first match begins that is certain within this piece, and where in the piece it ends.
+    fn find(&mut self, patterns: &Patterns, scratch: &mut Scratch, text: &str) -> Option<(Position, usize)> {
         let mut at = 0;
         loop {
             if self.threads.is_empty() {
@@ -74,22 +93,12 @@ impl Scan {
             }
             let Some(character) = text[at..].chars().next() else { break };
             if let Some(from) = self.close(patterns, scratch, After::Character(character)) {
-                return Some(self.text_since(from, start, &text[..at]));
+                return Some((from, at));
             }
             self.take(patterns, scratch, character);
             at += character.len_utf8();
         }
-        if let Some(from) = self.close_anyway(patterns, scratch) {
-            return Some(self.text_since(from, start, text));
-        }
-        self.keep(start, text);
-        None
-    }
-
-    /// The text that matched, if it matches when it ends here. The scan can go on if it does not.
-    pub fn finish(&mut self, patterns: &Patterns, scratch: &mut Scratch) -> Option<String> {
-        let from = self.close(patterns, scratch, After::End)?;
-        Some(self.text_since(from, self.end, ""))
+        Some((self.close_anyway(patterns, scratch)?, text.len()))
     }
 
     /// Goes on to the next byte that a match can begin with.
@@ -178,6 +187,15 @@ impl Scan {
             self.kept.drain(..unneeded);
             self.kept_from = oldest.from;
         }
+    }
+
+    /// Forgets every match in progress and goes on behind a piece that began at `start`.
+    fn forget(&mut self, start: Position, piece: &str) {
+        self.threads.clear();
+        self.kept.clear();
+        self.before = piece.chars().next_back().or(self.before);
+        self.end.byte = start.byte + piece.len();
+        self.end.character = start.character + piece.chars().count() as u64;
     }
 }
 

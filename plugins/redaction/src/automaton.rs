@@ -158,7 +158,8 @@ impl<'a> Copying<'a> {
         for byte in 0..=u8::MAX {
             classes[usize::from(byte)] = self.dfa.byte_classes().get(byte);
         }
-        let bytes: Vec<u8> = self.dfa.byte_classes().representatives(0..=u8::MAX).filter_map(|unit| unit.as_u8()).collect();
+        let bytes: Vec<u8> =
+            self.dfa.byte_classes().representatives(0..=u8::MAX).filter_map(|unit| unit.as_u8()).collect();
         let mut next = Vec::new();
         let mut done = 0;
         while let Some(&id) = self.met.get(done) {

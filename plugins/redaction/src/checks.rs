@@ -129,7 +129,9 @@ pub(crate) fn phone_national(candidate: &str, next: Option<u8>) -> Option<usize>
 }
 
 fn separated_alike(number: &str) -> bool {
-    let body = number.split_once(')').map_or(number, |(_, body)| body.trim_start_matches(|symbol: char| !symbol.is_ascii_digit()));
+    let body = number
+        .split_once(')')
+        .map_or(number, |(_, body)| body.trim_start_matches(|symbol: char| !symbol.is_ascii_digit()));
     let mut separators = body.chars().filter(|symbol| !symbol.is_ascii_digit());
     let Some(first) = separators.next() else { return true };
     let Some(second) = separators.next() else { return true };
@@ -142,7 +144,14 @@ mod tests {
 
     #[test]
     fn cards_have_an_issuer_a_length_and_a_check_digit() {
-        for good in ["4111111111111111", "4111-1111 1111-1111", "378282246310005", "30569309025904", "6011111111111117", "2223003122003222"] {
+        for good in [
+            "4111111111111111",
+            "4111-1111 1111-1111",
+            "378282246310005",
+            "30569309025904",
+            "6011111111111117",
+            "2223003122003222",
+        ] {
             assert_eq!(card(good, None), Some(good.len()), "{good}");
         }
         for bad in ["4111111111111112", "411111111111111", "1111111111111117", "0000000000000000"] {
@@ -165,7 +174,9 @@ mod tests {
         assert_eq!(ipv4("10.0.0.1", Some(b'.')), None);
         assert_eq!(ipv4("10.0.0.1.", Some(b' ')), Some(8));
         assert_eq!(ipv4("10.0.0.1.", Some(b'7')), None);
-        for good in ["2001:db8::1", "fe80::1", "::1", "::ffff:1.2.3.4", "1:2:3:4:5:6:7:8", "2001:0db8:85a3::8a2e:0370:7334"] {
+        for good in
+            ["2001:db8::1", "fe80::1", "::1", "::ffff:1.2.3.4", "1:2:3:4:5:6:7:8", "2001:0db8:85a3::8a2e:0370:7334"]
+        {
             assert_eq!(ipv6(good, None), Some(good.len()), "{good}");
         }
         for bad in ["::", "1::2", "ab::cd", "dead::beef", "12:30:45", "1:2:3:4:5:6:7:8:9", "fe80::1::2"] {
@@ -175,7 +186,9 @@ mod tests {
 
     #[test]
     fn national_numbers_are_grouped_like_numbers() {
-        for good in ["06 12 34 56 78", "020 7946 0958", "0171/123 45 67", "(030) 123 45 67", "030-12345678", "0171/1234567"] {
+        for good in
+            ["06 12 34 56 78", "020 7946 0958", "0171/123 45 67", "(030) 123 45 67", "030-12345678", "0171/1234567"]
+        {
             assert_eq!(phone_national(good, None), Some(good.len()), "{good}");
         }
         for bad in ["01/02/2026", "09/11/2001 12", "01.02.2026 12", "01 02 03", "0123456789 0123456789"] {

@@ -150,7 +150,7 @@ impl Kind {
 /// too: the label goes out with the begin line, and what follows is swallowed, not held. A begin line that is only
 /// mentioned (closed by a backtick, a comma, a full stop …) is not one.
 fn private_key() -> Form {
-    let line = |word: &str| format!("-----{word} [0-9A-Z ]{{0,40}}PRIVATE KEY(?: BLOCK)?-----");
+    let line = |word: &str| format!("-----{word} (?:[0-9A-Z]+ ){{0,3}}PRIVATE KEY(?: BLOCK)?-----");
     let begin = format!(r#"{}[\s0-9A-Za-z+/\\"']"#, line("BEGIN"));
     let pattern = format!("{begin}(?s:.)*?{}|{begin}(?s:.)*", line("END"));
     Form { semantics: Semantics::Preferred, reach: 16 << 10, ..Form::new(pattern, Left::Any) }
@@ -170,9 +170,8 @@ fn api_keys() -> Vec<Form> {
         "eyJ[0-9A-Za-z_-]{5,}\\.(?:eyJ[0-9A-Za-z_-]*(?:\\.[0-9A-Za-z_-]+)?|[0-9A-Za-z_-]{8,}(?:\\.[0-9A-Za-z_-]{8,})+)",
     ];
     // Prefixes that also occur inside of words.
-    let digit_later = [
-        with_digit("sk-", "", "A-Za-z_-", 20),
-        with_digit("(?i:bearer) {1,4}", "\\.?", "A-Za-z_~+/-", 20),
+    let inside_words = [
+        with_digit("sk-", "", "A-Za-z_-", 18),
         "(?:AKIA|ASIA)[0-9A-Z]{16,}".to_owned(),
         "hf_[0-9A-Za-z]{30,}".to_owned(),
         "npm_[0-9A-Za-z]{36,}".to_owned(),
@@ -182,17 +181,22 @@ fn api_keys() -> Vec<Form> {
         "SG\\.[0-9A-Za-z_-]{16,}\\.[0-9A-Za-z_-]{16,}".to_owned(),
         "ya29\\.[0-9A-Za-z_-]{20,}".to_owned(),
     ];
-    let bound = 2048;
+    let bearer = with_digit("(?i:bearer) {1,4}", "\\.?", "A-Za-z_~+/-", 16);
+    // In the order of what the daemon lets an observer hold, should each character be a chunk.
+    let bound = 1000;
     vec![
         Form { bound, ..Form::new(certain.join("|"), Left::Any) },
-        Form { bound, ..Form::new(digit_later.join("|"), Left::NoDottedWord) },
+        Form { bound, ..Form::new(inside_words.join("|"), Left::NoDottedWord) },
+        // By itself, as it is the one that goes on behind a space: see `plain`.
+        Form { bound, ..Form::new(bearer, Left::NoDottedWord) },
     ]
 }
 
 /// `prefix`, then at least `least` symbols of which one is a digit, which tells a key from a hyphenated phrase; each may
 /// have `joint` in front of it.
 fn with_digit(prefix: &str, joint: &str, symbols: &str, least: usize) -> String {
-    let (phrase, digit, any) = (format!("(?:{joint}[{symbols}])"), format!("{joint}[0-9]"), format!("(?:{joint}[0-9{symbols}])"));
+    let (phrase, digit, any) =
+        (format!("(?:{joint}[{symbols}])"), format!("{joint}[0-9]"), format!("(?:{joint}[0-9{symbols}])"));
     let early = (0..least).map(|at| format!("{phrase}{{{at}}}{digit}{any}{{{},}}", least - 1 - at));
     let late = format!("{phrase}{{{least},}}{digit}{any}*");
     let bodies: Vec<String> = early.chain([late]).collect();
@@ -265,9 +269,7 @@ fn phones() -> Vec<Form> {
     let unit = format!(r"(?:{s}?[0-9]|{s}?\([0-9]{{1,5}}\))");
     let international = format!(r"\+[1-9]{unit}{{5,14}}");
     let dialled = format!("00[1-9]{unit}{{7,14}}");
-    let american = format!(
-        r"(?:1{s})?(?:\([2-9][0-9]{{2}}\){s}?|[2-9][0-9]{{2}}{s})[2-9][0-9]{{2}}{s}[0-9]{{4}}"
-    );
+    let american = format!(r"(?:1{s})?(?:\([2-9][0-9]{{2}}\){s}?|[2-9][0-9]{{2}}{s})[2-9][0-9]{{2}}{s}[0-9]{{4}}");
     let national = format!(
         r"(?:0[1-9][0-9]{{0,4}}(?:/|{s})|\(0[1-9][0-9]{{0,4}}\){s}?)[0-9]{{2,8}}(?:{s}[0-9]{{2,8}}){{0,4}}[ .-]?"
     );

@@ -33,12 +33,14 @@ impl Prose {
     pub(crate) fn new(recognisers: &[Recogniser]) -> Self {
         let mut plain = [false; 256];
         for byte in 0..=u8::MAX {
-            plain[usize::from(byte)] = byte.is_ascii_alphabetic() || !byte.is_ascii() || b" \t\r\n,;!?\"'()[]{}*`<>|".contains(&byte);
+            plain[usize::from(byte)] =
+                byte.is_ascii_alphabetic() || !byte.is_ascii() || b" \t\r\n,;!?\"'()[]{}*`<>|".contains(&byte);
         }
-        // Taking bytes away only makes runs shorter, so what was found to hold goes on to hold.
+        // Such an attempt must be seen to begin. Taking bytes away only makes runs shorter, so what was found to hold goes on to hold.
         for recogniser in recognisers {
-            if matches_within(&recogniser.automaton, &plain) {
-                for (plain, first) in plain.iter_mut().zip(recogniser.automaton.first_bytes()) {
+            let automaton = &recogniser.automaton;
+            if matches_within(automaton, &plain) || goes_on_behind_a_space(automaton, &plain) {
+                for (plain, first) in plain.iter_mut().zip(automaton.first_bytes()) {
                     *plain &= !first;
                 }
             }
@@ -103,4 +105,9 @@ fn reached(automaton: &Automaton, plain: &[bool; 256]) -> Vec<State> {
 /// Whether plain bytes alone make a match.
 fn matches_within(automaton: &Automaton, plain: &[bool; 256]) -> bool {
     reached(automaton, plain).into_iter().any(|state| automaton.flags(state) & (END | BEFORE | AT_END) != 0)
+}
+
+/// Whether an attempt survives a space, where prose is to be cut.
+fn goes_on_behind_a_space(automaton: &Automaton, plain: &[bool; 256]) -> bool {
+    reached(automaton, plain).into_iter().any(|state| automaton.flags(automaton.step(state, b' ')) & LIVE != 0)
 }

@@ -79,7 +79,8 @@ impl Starts {
         if with == 0 {
             return 0;
         }
-        let after = if earlier.is_some_and(|earlier| earlier.is_ascii_digit()) { &self.after_digit } else { &self.after };
+        let after =
+            if earlier.is_some_and(|earlier| earlier.is_ascii_digit()) { &self.after_digit } else { &self.after };
         with & after[usize::from(before)]
     }
 }

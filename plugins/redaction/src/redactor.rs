@@ -10,7 +10,8 @@ use crate::recogniser::{Recogniser, Starts};
 /// The most configured patterns: with the built-in forms they stay below the 64 bits of a start mask.
 pub const MAX_PATTERNS: usize = 48;
 /// The most characters of an undecided candidate of a configured pattern, unless the pattern says otherwise.
-pub const DEFAULT_MAX_MATCH: u32 = 1024;
+/// Below the 1024 chunks that the daemon lets an observer hold, should each character be a chunk.
+pub const DEFAULT_MAX_MATCH: u32 = 1000;
 /// The template of labels, unless configured.
 pub const DEFAULT_REPLACEMENT: &str = "[REDACTED:{kind}]";
 
@@ -58,7 +59,12 @@ impl Redactor {
     ///
     /// # Errors
     /// Every pattern that cannot be used, by its position, with the reason.
-    pub fn new(kinds: &[Kind], patterns: &[Pattern], replacement: &str, allowed: Vec<String>) -> Result<Self, Vec<PatternFault>> {
+    pub fn new(
+        kinds: &[Kind],
+        patterns: &[Pattern],
+        replacement: &str,
+        allowed: Vec<String>,
+    ) -> Result<Self, Vec<PatternFault>> {
         let mut labels = Vec::new();
         let mut recognisers = Vec::new();
         let mut faults = Vec::new();
@@ -139,8 +145,12 @@ fn compile_pattern(pattern: &Pattern, label: u16) -> Result<Recogniser, String> 
 /// One line of what may be a picture of several.
 fn describe(error: &regex_syntax::Error) -> String {
     match error {
-        regex_syntax::Error::Parse(error) => format!("is no regex: {} at character {}", error.kind(), error.span().start.column),
-        regex_syntax::Error::Translate(error) => format!("is no regex: {} at character {}", error.kind(), error.span().start.column),
+        regex_syntax::Error::Parse(error) => {
+            format!("is no regex: {} at character {}", error.kind(), error.span().start.column)
+        }
+        regex_syntax::Error::Translate(error) => {
+            format!("is no regex: {} at character {}", error.kind(), error.span().start.column)
+        }
         _ => "is no regex".into(),
     }
 }
@@ -175,23 +185,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_of_the_built_in_kinds() {
-        for kind in Kind::ALL {
-            for form in kind.forms() {
-                let t=std::time::Instant::now();
-                let hir = regex_syntax::Parser::new().parse(&form.pattern).expect("a pattern");
-                let r = Recogniser::new(0, &form, &hir).expect("small");
-                eprintln!("{} {} states {} bytes {:?}", kind.as_str(), r.automaton.len(), r.automaton.memory(), t.elapsed());
-            }
-        }
-        let t=std::time::Instant::now();
-        let r = Redactor::new(&Kind::ALL, &[], "", vec![]).unwrap();
-        eprintln!("all {:?} ", t.elapsed());
-        let t=std::time::Instant::now();
-        Starts::new(&r.recognisers);
-        eprintln!("starts {:?} ", t.elapsed());
-        let t=std::time::Instant::now();
-        Prose::new(&r.recognisers);
-        eprintln!("prose {:?} ", t.elapsed());
+    fn every_form_of_every_kind_compiles() {
+        let forms: usize = Kind::ALL.into_iter().map(|kind| kind.forms().len()).sum();
+        let compiled: usize = Kind::ALL.into_iter().map(|kind| compile_kind(kind, 0).count()).sum();
+        assert_eq!(compiled, forms);
+        assert!(forms + MAX_PATTERNS <= 64, "{forms} forms leave no room in a start mask");
+    }
+
+    #[test]
+    fn patterns_that_cannot_be_used_are_all_named() {
+        let pattern = |regex: &str| Pattern { name: "p".into(), regex: regex.into(), max_match: 10 };
+        let patterns = ["a(", "b*", r"[a&&b]", "ok", r"(\w{1,400}-){9}"].map(pattern);
+        let faults = Redactor::new(&[], &patterns, "", Vec::new()).expect_err("faults");
+        let lines: Vec<String> = faults.iter().map(|fault| format!("{} {}", fault.position, fault.message)).collect();
+        insta::assert_snapshot!(lines.join("\n"));
+    }
+
+    #[test]
+    fn labels_fit_into_json() {
+        assert_eq!(Label::new("\"{kind}\"\n", "card").escaped, r#"\"card\"\n"#);
     }
 }

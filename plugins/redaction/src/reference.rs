@@ -42,7 +42,9 @@ fn attempt(redactor: &Redactor, number: usize, text: &str, start: usize) -> usiz
     let bytes = text.as_bytes();
     let before = start.checked_sub(1).map(|at| bytes[at]);
     let after_digit = start >= 2 && bytes[start - 2].is_ascii_digit();
-    if !recogniser.left.allows(before) || before.is_some_and(|before| after_digit && !recogniser.left.allows_after_digit(before)) {
+    if !recogniser.left.allows(before)
+        || before.is_some_and(|before| after_digit && !recogniser.left.allows_after_digit(before))
+    {
         return start;
     }
     let mut state = recogniser.automaton.start(before);

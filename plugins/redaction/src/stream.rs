@@ -281,9 +281,8 @@ impl Stream {
             }
             let kind = redactor.recognisers[usize::from(best.recogniser)].kind;
             let live = group().any(|attempt| attempt.live);
-            let rival = |attempt: &Attempt| {
-                attempt.live && redactor.recognisers[usize::from(attempt.recogniser)].kind != kind
-            };
+            let rival =
+                |attempt: &Attempt| attempt.live && redactor.recognisers[usize::from(attempt.recogniser)].kind != kind;
             if live && (group().any(rival) || self.may_be_allowed(redactor, &first, text)) {
                 return;
             }
@@ -322,7 +321,12 @@ impl Stream {
         }
         match self.edits.last_mut() {
             Some(last) if self.committed && last.end == from => last.end = end,
-            _ => self.edits.push(Edit { start: from, end, label: (!self.committed).then_some(kind), within: Within::Text }),
+            _ => self.edits.push(Edit {
+                start: from,
+                end,
+                label: (!self.committed).then_some(kind),
+                within: Within::Text,
+            }),
         }
         self.covered = end;
     }
@@ -372,6 +376,6 @@ const fn is_character_start(byte: u8) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
-#[cfg(test)]
 mod minimal_tests;
+#[cfg(test)]
+pub(crate) mod tests;

@@ -9,8 +9,8 @@
 //!   end ────────────────────────────► counters and histograms of the daemon
 //! ```
 //!
-//! - [`tally`] counts: the rule, apart from chunks and verdicts.
-//! - [`observer`] keeps the tallies of an invocation and answers chunks.
+//! - `tally.rs` counts: the rule, apart from chunks and verdicts.
+//! - `observer.rs` keeps the tallies of an invocation and answers chunks.
 #![forbid(unsafe_code)]
 
 mod config;

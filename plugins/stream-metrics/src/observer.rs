@@ -26,8 +26,7 @@ pub(crate) struct Meters {
 
 impl Meters {
     pub(crate) fn new(host: Host) -> Self {
-        let names =
-            ["content_characters", "reasoning_characters", "refusal_characters", "tool_argument_characters"];
+        let names = ["content_characters", "reasoning_characters", "refusal_characters", "tool_argument_characters"];
         Self {
             chunks: host.counter("chunks"),
             characters: host.counter("characters"),

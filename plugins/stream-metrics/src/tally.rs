@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 /// The upper bounds of the buckets for times between chunks, in seconds; one more bucket has none. They are those that
 /// OpenTelemetry advises for the time per output chunk of a generative model.
-pub const BOUNDS: [f64; 14] =
-    [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+pub const BOUNDS: [f64; 14] = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 
 /// The bounds in nanoseconds, to compare without rounding.
 const BOUNDS_NANOS: [u64; 14] = {

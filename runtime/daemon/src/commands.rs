@@ -1,7 +1,7 @@
 //! What the other commands do: check, reload, inspect. Each prints for a person, or JSON with `--json`.
 
 use std::io::Write;
-use std::path::Path;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::HOST;
@@ -16,6 +16,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::cli::{self, Exit};
 use crate::config::{self, AdminAddress};
 use crate::control::{Refusal, make_snapshot};
+
+/// How long a daemon may take to reload: plugins that are configured at their leisure, and then some. One that takes longer
+/// has hung, or is none.
+const RELOAD_LIMIT: Duration = Duration::from_secs(60);
 
 /// Prints to standard output. A reader that has gone away does not matter.
 fn print(text: &str) {
@@ -88,47 +92,50 @@ pub fn reload(reload: &cli::Reload, colour: bool) -> Exit {
         Ok(address) => address,
         Err(refusal) => return refuse(&refusal, reload.json, colour),
     };
-    match ask_for_reload(&address) {
-        Ok((status, answer)) => {
-            if reload.json {
-                print(&answer.to_string());
-            } else if status == StatusCode::OK {
-                print(&format!("accepted: generation {}", answer["generation"]));
-            } else {
-                print_error(&format!("refused: {}", answer["text"].as_str().unwrap_or("the daemon gave no reason")));
-            }
-            if status == StatusCode::OK { Exit::Ok } else { Exit::Refused }
-        }
+    let (exit, answer) = match ask_for_reload(&address) {
+        Ok((StatusCode::OK, answer)) => (Exit::Ok, answer),
+        Ok((_, answer)) => (Exit::Refused, answer),
         Err(error) => {
-            print_error(&format!("no daemon answers at {address}: {error}"));
-            Exit::Unreachable
+            let text = format!("no daemon answers at {address}: {}", with_causes(&*error));
+            (Exit::Unreachable, json!({ "accepted": false, "text": text }))
         }
+    };
+    let text = answer["text"].as_str().unwrap_or("the daemon gave no reason");
+    match exit {
+        _ if reload.json => print(&answer.to_string()),
+        Exit::Ok => print(&format!("accepted: generation {}", answer["generation"])),
+        Exit::Unreachable => print_error(text),
+        _ => print_error(&format!("refused; everything stays as it was\n\n{text}")),
     }
+    exit
 }
 
 fn admin_address(daemon: &cli::Daemon) -> Result<AdminAddress, Refusal> {
     match (&daemon.admin, &daemon.config) {
         (Some(address), _) => Ok(address.clone()),
-        (None, Some(file)) => Ok(config_admin(file)?),
+        (None, Some(file)) => Ok(config::load(file)?.config.server.admin),
         // The command line takes exactly one of the two.
         (None, None) => Err(Refusal::System("name the daemon with -c or --admin".into())),
     }
 }
 
-fn config_admin(file: &Path) -> Result<AdminAddress, Refusal> {
-    Ok(config::load(file)?.config.server.admin)
-}
-
 type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// An error and all that it goes back to, in one line.
+fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
 
 fn ask_for_reload(address: &AdminAddress) -> Result<(StatusCode, Value), AnyError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let asking = async {
         match address {
             AdminAddress::Tcp(address) => post_reload(tokio::net::TcpStream::connect(address).await?).await,
             AdminAddress::Unix(path) => post_reload(tokio::net::UnixStream::connect(path).await?).await,
         }
-    })
+    };
+    runtime.block_on(async { tokio::time::timeout(RELOAD_LIMIT, asking).await? })
 }
 
 async fn post_reload(

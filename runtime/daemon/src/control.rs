@@ -2,13 +2,16 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use seam_host::{GenerationUse, Generations, Loader, OnLoadError, PluginSpec, Reason, Rejection};
 use seam_ladder::{Hold, OnEndHeld, OnFault, Policy};
+use tokio::sync::watch;
 
 use crate::config::{self, Config, LoadError, Report, Source};
+use crate::files::FileStates;
 use crate::metrics::Metrics;
 use crate::snapshot::Snapshot;
 use crate::upstream::Provider;
@@ -139,7 +142,8 @@ fn refuse_what_needs_a_restart(running: &Config, wanted: &Config, report: &mut R
     same(running.server.admin == wanted.server.admin, "server.admin");
     same(running.server.workers == wanted.server.workers, "server.workers");
     same(running.server.state_dir == wanted.server.state_dir, "server.state_dir");
-    same(running.log == wanted.log, "log");
+    same(running.log.level == wanted.log.level, "log.level");
+    same(running.log.format == wanted.log.format, "log.format");
 }
 
 fn add_rejection(report: &mut Report, rejection: &Rejection) {
@@ -186,17 +190,28 @@ pub struct Control {
     /// The generations that are still in use.
     generations: Generations,
     metrics: Arc<Metrics>,
-    /// One reload at a time.
-    reloading: Mutex<()>,
+    /// The files as they were last read, whatever came of it. Locked during a reload: one at a time.
+    read: Mutex<FileStates>,
+    /// The number of the present generation, for whoever waits for the next.
+    installed: watch::Sender<u64>,
 }
 
 impl Control {
-    /// Control over a daemon whose first snapshot stands.
+    /// Control over a daemon whose first snapshot stands; its files were read at `began` or later.
     #[must_use]
-    pub fn new(file: PathBuf, loader: Arc<Loader>, snapshot: Arc<ArcSwap<Snapshot>>, metrics: Arc<Metrics>) -> Self {
-        let generations = Generations::new(Arc::clone(&snapshot.load().generation));
-        metrics.generation(generations.current().number());
-        Self { file, loader, snapshot, generations, metrics, reloading: Mutex::new(()) }
+    pub fn new(
+        file: PathBuf,
+        loader: Arc<Loader>,
+        snapshot: Arc<ArcSwap<Snapshot>>,
+        metrics: Arc<Metrics>,
+        began: SystemTime,
+    ) -> Self {
+        let first = snapshot.load();
+        let generations = Generations::new(Arc::clone(&first.generation));
+        let number = first.generation.number();
+        metrics.generation(number);
+        let read = Mutex::new(FileStates::default().as_read(&first.config.files(), began));
+        Self { file, loader, snapshot, generations, metrics, read, installed: watch::Sender::new(number) }
     }
 
     /// What is served at present.
@@ -211,21 +226,39 @@ impl Control {
         self.generations.alive()
     }
 
+    /// The number of the present generation, and of each that comes after it.
+    #[must_use]
+    pub fn installed(&self) -> watch::Receiver<u64> {
+        self.installed.subscribe()
+    }
+
+    /// Whether the files of the present configuration are others than those that were last read. Waits for a reload that
+    /// is under way.
+    #[must_use]
+    pub fn files_have_changed(&self) -> bool {
+        let read = self.read.lock();
+        *read != FileStates::now(&self.snapshot.load().config.files())
+    }
+
     /// Takes up the configuration and its plugins again. Streams under way keep what they began with; new ones get the
     /// new. Blocks while files are read and plugins configured. Gives the number of the new generation.
     ///
     /// # Errors
     /// Every fault; everything is then as it was.
     pub fn reload(&self, why: &str) -> Result<u64, Refusal> {
-        let _one_at_a_time = self.reloading.lock();
+        let mut read = self.read.lock();
+        let began = SystemTime::now();
+        *read = FileStates::now(&self.snapshot.load().config.files());
         match make_snapshot(&self.file, &self.loader, Some(&self.snapshot.load())) {
             Ok(snapshot) => {
                 let number = snapshot.generation.number();
+                *read = read.as_read(&snapshot.config.files(), began);
                 self.generations.install(Arc::clone(&snapshot.generation));
                 self.snapshot.store(Arc::new(snapshot));
                 self.metrics.reload("accepted");
                 self.metrics.generation(number);
                 tracing::info!(why, generation = number, "reload accepted");
+                self.installed.send_replace(number);
                 Ok(number)
             }
             Err(refusal) => {

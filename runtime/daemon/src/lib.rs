@@ -15,6 +15,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod control;
+pub mod files;
 pub mod gateway;
 pub mod metrics;
 pub mod run;

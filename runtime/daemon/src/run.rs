@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::ArcSwap;
 use prometheus_client::registry::Registry;
@@ -13,7 +13,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch::Sender;
 
 use crate::admin::{Admin, AdminListener};
-use crate::config::{self, Config};
+use crate::config;
 use crate::control::{Control, Refusal, snapshot_of};
 use crate::gateway::{Acceptor, Gateway, Invocations, Phase, Phases, Workers, bind};
 use crate::metrics::{LogLines, Metrics, PluginMetrics};
@@ -37,6 +37,7 @@ struct Signals {
 /// # Errors
 /// What kept it from starting.
 pub fn run(file: &Path, colour: bool) -> Result<(), Refusal> {
+    let began = SystemTime::now();
     let loaded = config::load(file)?;
     let telemetry = Telemetry::begin(&loaded.config.log, colour);
     let loader = Loader::new(loaded.config.server.state_dir.clone())
@@ -47,13 +48,19 @@ pub fn run(file: &Path, colour: bool) -> Result<(), Refusal> {
         .enable_all()
         .build()
         .map_err(|error| Refusal::System(format!("the system gives no event queue: {error}")))?;
-    let served = runtime.block_on(serve(file, snapshot, loader, &telemetry));
+    let served = runtime.block_on(serve(file, snapshot, began, loader, &telemetry));
     // A reload that is stuck in a plugin is not waited for.
     runtime.shutdown_background();
     served
 }
 
-async fn serve(file: &Path, snapshot: Snapshot, loader: Arc<Loader>, telemetry: &Telemetry) -> Result<(), Refusal> {
+async fn serve(
+    file: &Path,
+    snapshot: Snapshot,
+    began: SystemTime,
+    loader: Arc<Loader>,
+    telemetry: &Telemetry,
+) -> Result<(), Refusal> {
     let config = Arc::clone(&snapshot.config);
     let signals = Signals::listen().map_err(|error| Refusal::System(format!("cannot listen to signals: {error}")))?;
     let cannot_bind = |key: &str, address: &dyn std::fmt::Display, error: std::io::Error| {
@@ -72,7 +79,7 @@ async fn serve(file: &Path, snapshot: Snapshot, loader: Arc<Loader>, telemetry: 
     let snapshot = Arc::new(ArcSwap::from_pointee(snapshot));
     let (stage, phases) = Phases::new();
     let invocations = Invocations::default();
-    let control = Arc::new(Control::new(file.to_owned(), loader, Arc::clone(&snapshot), Arc::clone(&metrics)));
+    let control = Arc::new(Control::new(file.to_owned(), loader, Arc::clone(&snapshot), Arc::clone(&metrics), began));
     let gateway = Gateway {
         snapshot,
         pool: Pool::default(),
@@ -93,7 +100,8 @@ async fn serve(file: &Path, snapshot: Snapshot, loader: Arc<Loader>, telemetry: 
 
     let signals = until_told_to_end(signals, &control).await;
     match accepting_ends(&stage, accepting).await {
-        Some(workers) => drain(workers, &stage, signals, &config).await,
+        // As it is now: a reload may have changed it.
+        Some(workers) => drain(workers, &stage, signals, control.snapshot().config.server.drain_timeout).await,
         None => tracing::error!("the acceptor was gone before the end"),
     }
     Ok(())
@@ -154,8 +162,7 @@ async fn accepting_ends(stage: &Sender<Phase>, accepting: tokio::task::JoinHandl
 }
 
 /// Gives running streams their time, then their end.
-async fn drain(workers: Workers, stage: &Sender<Phase>, mut signals: Signals, config: &Config) {
-    let limit = config.server.drain_timeout;
+async fn drain(workers: Workers, stage: &Sender<Phase>, mut signals: Signals, limit: Duration) {
     let mut finished = pin!(workers.finish(limit + LAST_WORDS));
     tokio::select! {
         () = &mut finished => return tracing::info!("every stream has ended"),

@@ -83,6 +83,11 @@ impl Arrived {
     fn is_complete(&self) -> bool {
         self.end_marker || (!self.choices.is_empty() && self.choices.iter().all(|(_, finished)| *finished))
     }
+
+    /// How an answer ended of which nothing is missing.
+    const fn outcome(&self) -> Outcome {
+        if self.error { Outcome::ProviderError } else { Outcome::Completed }
+    }
 }
 
 /// A frame that waits for the fate of a chunk, of its own or of an earlier frame.
@@ -252,37 +257,43 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         }
     }
 
-    /// The provider's stream has come to its end.
-    pub fn finish(&mut self, arrival: u64, out: &mut BytesMut) {
-        if let Some(frame) = self.frames.finish() {
-            self.take(frame, arrival, out);
-        }
-        if self.outcome.is_some() {
-            return;
-        }
-        self.settle_all(out);
-        if self.outcome.is_some() {
-            return;
-        }
-        if self.arrived.error {
-            self.outcome = Some(Outcome::ProviderError);
-        } else if self.arrived.is_complete() {
-            self.outcome = Some(Outcome::Completed);
-        } else {
-            let message = "the provider's stream broke off before the answer was finished";
-            let failure = Failure { message, kind: "provider_error", code: "provider_broke_off" };
-            self.end_with_error(failure, Outcome::ProviderError, out);
-        }
+    /// Whether the provider has said in its protocol that the answer is over: what comes after it adds nothing.
+    #[must_use]
+    pub const fn end_marker_came(&self) -> bool {
+        self.arrived.end_marker
     }
 
-    /// The stream cannot go on: what is held goes its way, then the client is told in its own protocol.
+    /// The provider's stream has come to its end.
+    pub fn finish(&mut self, arrival: u64, out: &mut BytesMut) {
+        if self.outcome.is_none()
+            && let Some(frame) = self.frames.finish()
+        {
+            self.take(frame, arrival, out);
+        }
+        let message = "the provider's stream broke off before the answer was finished";
+        let failure = Failure { message, kind: "provider_error", code: "provider_broke_off" };
+        let broke_off = !self.arrived.error && !self.arrived.is_complete();
+        self.end(broke_off.then_some((failure, Outcome::ProviderError)), out);
+    }
+
+    /// The stream cannot go on: what is held goes its way, then the client is told in its own protocol; unless the
+    /// provider's end marker came before, after which nothing is missing.
     pub fn fail(&mut self, failure: Failure<'_>, outcome: Outcome, out: &mut BytesMut) {
+        self.end((!self.arrived.end_marker).then_some((failure, outcome)), out);
+    }
+
+    /// The end, once: what is held goes its way, then the client is told of what kept the answer from being finished.
+    fn end(&mut self, failed: Option<(Failure<'_>, Outcome)>, out: &mut BytesMut) {
         if self.outcome.is_some() {
             return;
         }
         self.settle_all(out);
-        if self.outcome.is_none() {
-            self.end_with_error(failure, outcome, out);
+        if self.outcome.is_some() {
+            return;
+        }
+        match failed {
+            Some((failure, outcome)) => self.end_with_error(failure, outcome, out),
+            None => self.outcome = Some(self.arrived.outcome()),
         }
     }
 
@@ -300,7 +311,7 @@ impl<O: Observer, N: Notes> Seam<O, N> {
             self.outcome = Some(stop.outcome());
             self.wire.stop_body(body, &self.decoded, &edits, &stop.to_json().to_string(), &mut self.rendered);
         } else {
-            self.outcome = Some(Outcome::Completed);
+            self.outcome = Some(self.arrived.outcome());
             if !self.at_hand.edited {
                 return body.clone();
             }
@@ -376,9 +387,10 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         let stopped_at = self.ladder.stop().map(|stop| stop.seq);
         while self.waiting.front().is_some_and(|first| first.fates.unsettled == 0) {
             let Some(Waiting { frame, decoded, fates }) = self.waiting.pop_front() else { return };
-            // A frame without chunks, such as the end marker, does not outlive the stop of the stream before it.
-            let behind_the_stop = fates.fates.is_empty() && stopped_at.is_some_and(|seq| fates.first_seq > seq);
-            if !behind_the_stop {
+            // A frame without chunks does not outlive the stop of the stream before it. The end marker never does: a stop
+            // writes its own, behind the reason.
+            let cut_off = |seq| fates.fates.is_empty() && (fates.first_seq > seq || decoded.is_end_marker());
+            if !stopped_at.is_some_and(cut_off) {
                 leave(&mut self.wire, &frame, &decoded, &fates, &mut self.rendered, out);
             }
         }

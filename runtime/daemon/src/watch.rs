@@ -1,122 +1,128 @@
 //! Watches the configuration and the files that it names, and has them taken up when they have come to rest.
+//!
+//! An event says no more than that it is worth while to look: what has changed is told by the files themselves, so that
+//! neither a missed event nor a folder that others write to all the time makes a difference.
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::mpsc::{Receiver, channel};
+use tokio::sync::watch;
 
 use crate::control::Control;
-
-/// What tells one state of a file from another without reading it; `None`: there is no file.
-type State = Option<(u64, SystemTime, u64)>;
-
-/// The watched files as they were when they were last looked at.
-type States = BTreeMap<PathBuf, State>;
+use crate::files::{FileStates, folders};
 
 /// A watch over the files of a daemon's present configuration.
 pub struct Watch {
     control: Arc<Control>,
     watcher: RecommendedWatcher,
-    folders: Vec<PathBuf>,
-    changes: Receiver<()>,
-    states: States,
+    /// Folders that are watched, or would be if they could.
+    folders: BTreeSet<PathBuf>,
+    events: Receiver<()>,
+    /// Another configuration may name other files.
+    generations: watch::Receiver<u64>,
 }
 
 impl Watch {
     /// Begins to watch.
     ///
     /// # Errors
-    /// Where the system has no more watches to give.
+    /// Where the system has no watches to give.
     pub fn begin(control: Arc<Control>) -> notify::Result<Self> {
-        // One place in the queue: a change says that there is something to look at, and nothing else.
-        let (sender, changes) = channel(1);
+        // One place in the queue: an event that finds it taken has nothing to add.
+        let (sender, events) = channel(1);
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             if !matches!(&event, Ok(event) if is_reading(&event.kind)) {
                 let _ = sender.try_send(());
             }
         })?;
-        let states = states(&control);
-        let mut watch = Self { control, watcher, folders: Vec::new(), changes, states };
-        watch.follow()?;
+        let generations = control.installed();
+        let mut watch = Self { control, watcher, folders: BTreeSet::new(), events, generations };
+        watch.follow();
         Ok(watch)
     }
 
-    /// Takes up each change once its files have been quiet for `reload.settle`, for ever.
+    /// Takes up each change once the files have not changed for `reload.settle`, for ever.
     pub async fn run(mut self) {
-        while self.changes.recv().await.is_some() {
-            self.wait_for_rest().await;
-            let now = states(&self.control);
-            if now == self.states {
-                continue;
+        // What changed between start-up and the first watch had no event.
+        let mut look = true;
+        loop {
+            if look {
+                self.look().await;
             }
-            self.states = now;
-            if !self.control.snapshot().config.reload.watch {
-                continue;
-            }
-            let control = Arc::clone(&self.control);
-            // The outcome is in the log and in the metrics; there is nobody else to tell.
-            let _ = tokio::task::spawn_blocking(move || control.reload("files changed").is_ok()).await;
-            if let Err(error) = self.follow() {
-                tracing::warn!(%error, "a folder cannot be watched; reload by hand after a change in it");
+            look = tokio::select! {
+                event = self.events.recv() => event.is_some(),
+                installed = self.generations.changed() => installed.is_ok(),
+            };
+            if !look {
+                return;
             }
         }
     }
 
-    async fn wait_for_rest(&mut self) {
-        let settle = self.control.snapshot().config.reload.settle;
-        while let Ok(Some(())) = tokio::time::timeout(settle, self.changes.recv()).await {}
+    async fn look(&mut self) {
+        // First, so that nothing changes unseen between the look and the watch.
+        self.follow();
+        if !self.has_work().await {
+            return;
+        }
+        self.wait_for_rest().await;
+        if !self.has_work().await {
+            return;
+        }
+        let control = Arc::clone(&self.control);
+        // The outcome is in the log and in the metrics; there is nobody else to tell.
+        let _ = tokio::task::spawn_blocking(move || control.reload("files changed").is_ok()).await;
+    }
+
+    async fn has_work(&self) -> bool {
+        let control = Arc::clone(&self.control);
+        let changed = tokio::task::spawn_blocking(move || {
+            control.snapshot().config.reload.watch && control.files_have_changed()
+        });
+        changed.await.unwrap_or(false)
+    }
+
+    async fn wait_for_rest(&self) {
+        let config = Arc::clone(&self.control.snapshot().config);
+        let files = config.files();
+        let mut before = FileStates::now(&files);
+        loop {
+            tokio::time::sleep(config.reload.settle).await;
+            let now = FileStates::now(&files);
+            if now == before {
+                return;
+            }
+            before = now;
+        }
     }
 
     /// Watches the folders of the present configuration's files: a file that is replaced by another of the same name is
-    /// seen in its folder alone.
-    fn follow(&mut self) -> notify::Result<()> {
-        let wanted = folders(&self.control);
-        for gone in self.folders.iter().filter(|folder| !wanted.contains(folder)) {
+    /// seen in its folder alone. One that is watched already may have been removed and made anew, so each is asked for
+    /// again.
+    fn follow(&mut self) {
+        let wanted = folders(&self.control.snapshot().config.files());
+        for gone in self.folders.difference(&wanted) {
             // A folder that was removed is no longer watched anyway.
             let _ = self.watcher.unwatch(gone);
         }
-        let mut result = Ok(());
-        for folder in wanted.iter().filter(|folder| !self.folders.contains(folder)) {
-            result = result.and(self.watcher.watch(folder, RecursiveMode::NonRecursive));
+        for folder in &wanted {
+            let watched = self.watcher.watch(folder, RecursiveMode::NonRecursive);
+            if let (Err(error), false) = (watched, self.folders.contains(folder)) {
+                tracing::warn!(
+                    folder = %folder.display(),
+                    %error,
+                    "a folder cannot be watched; run `seamd reload` after a change in it"
+                );
+            }
         }
         self.folders = wanted;
-        // What changed before the folder was watched is looked at with the next change, so look now.
-        self.states = states(&self.control);
-        result
     }
 }
 
 fn is_reading(kind: &EventKind) -> bool {
     matches!(kind, EventKind::Access(access) if *access != AccessKind::Close(AccessMode::Write))
-}
-
-fn folders(control: &Control) -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> =
-        control.snapshot().config.files().iter().filter_map(|file| file.parent().map(Path::to_owned)).collect();
-    folders.sort();
-    folders.dedup();
-    folders
-}
-
-fn states(control: &Control) -> States {
-    control.snapshot().config.files().into_iter().map(|file| (file.clone(), state(&file))).collect()
-}
-
-fn state(file: &Path) -> State {
-    let metadata = std::fs::metadata(file).ok()?;
-    Some((metadata.len(), metadata.modified().ok()?, inode(&metadata)))
-}
-
-#[cfg(unix)]
-fn inode(metadata: &std::fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &std::fs::Metadata) -> u64 {
-    0
 }

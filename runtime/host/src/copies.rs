@@ -19,8 +19,8 @@ const LOCK: &str = "lock";
 /// removed by the next one. What is mapped from it stays mapped.
 pub(crate) struct Copies {
     folder: TempDir,
-    /// Locked as long as the process lives.
-    _lock: File,
+    /// The lock file, and the folder itself, which cleaners of temporary folders leave alone as long as it is locked.
+    _locks: [File; 2],
 }
 
 impl Copies {
@@ -35,10 +35,12 @@ impl Copies {
         };
         // The system's loader searches for what is not an absolute path.
         let parent = fs::canonicalize(parent)?;
-        let folder = tempfile::Builder::new().prefix(PREFIX).permissions(Permissions::from_mode(0o700)).tempdir_in(&parent)?;
-        let lock = lock(folder.path())?;
+        let folder =
+            tempfile::Builder::new().prefix(PREFIX).permissions(Permissions::from_mode(0o700)).tempdir_in(&parent)?;
+        let locks = [lock(folder.path())?, File::open(folder.path())?];
+        locks[1].lock()?;
         sweep(&parent, folder.path().metadata()?.uid());
-        Ok(Self { folder, _lock: lock })
+        Ok(Self { folder, _locks: locks })
     }
 
     /// The folder.
@@ -52,15 +54,23 @@ impl Copies {
         if path.exists() {
             return Ok(path);
         }
-        let mut file = tempfile::Builder::new().permissions(Permissions::from_mode(0o600)).tempfile_in(self.folder())?;
+        let mut file =
+            tempfile::Builder::new().permissions(Permissions::from_mode(0o600)).tempfile_in(self.folder())?;
         file.write_all(bytes)?;
         file.as_file().set_permissions(Permissions::from_mode(0o500))?;
         file.persist(&path)?;
         Ok(path)
     }
+
+    /// Removes the copy of a library that turned out to be of no use. What cannot be removed goes with the folder.
+    pub(crate) fn discard(&self, copy: &Path) {
+        if let Err(error) = fs::remove_file(copy) {
+            tracing::debug!(target: "seam_host", copy = %copy.display(), %error, "left the copy of a library that does not load");
+        }
+    }
 }
 
-/// The lock gets its name when it is held: a folder without one is still being made and is left alone.
+/// The lock file gets its name when it is held: a folder without one is still being made and is left alone.
 fn lock(folder: &Path) -> io::Result<File> {
     let unnamed = folder.join("unlocked");
     let file = File::create_new(&unnamed)?;

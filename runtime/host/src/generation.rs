@@ -86,7 +86,10 @@ impl Generation {
 
 impl std::fmt::Debug for Generation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Generation").field("number", &self.number).field("plugins", &self.plugins).finish_non_exhaustive()
+        f.debug_struct("Generation")
+            .field("number", &self.number)
+            .field("plugins", &self.plugins)
+            .finish_non_exhaustive()
     }
 }
 

@@ -30,9 +30,7 @@ mod services;
 mod spec;
 mod stats;
 
-pub use generation::{
-    FactoryFault, Generation, GenerationUse, Generations, LoadedPlugin, LoadedRegistration,
-};
+pub use generation::{FactoryFault, Generation, GenerationUse, Generations, LoadedPlugin, LoadedRegistration};
 pub use inspect::{Inspection, LARGEST_FILE, Refusal, inspect};
 pub use library::{MappedBytes, MappedMemory};
 pub use loader::{Loaded, Loader};

@@ -21,15 +21,18 @@ use crate::reason::Reason;
 pub(crate) struct MappedLibrary {
     pub(crate) entries: PluginLibrary,
     pub(crate) description: Description,
-    /// The copy that it was mapped from; `None` for one that is linked into this program.
-    copy: Option<PathBuf>,
+    /// The copy that it was mapped from.
+    copy: PathBuf,
     /// The address of its header.
     header: usize,
 }
 
-/// Every library that this process has mapped, by digest. The lock is held while one is mapped, so that two loads of the
-/// same bytes map them once.
+/// Every library that this process has mapped, by digest.
 static MAPPED: Mutex<Option<HashMap<Digest, Arc<MappedLibrary>>>> = Mutex::new(None);
+
+/// Held while a library is mapped, so that two loads of the same bytes map them once. Not the lock of the table: whoever
+/// only looks must not wait for a constructor that takes its time.
+static MAPPING: Mutex<()> = Mutex::new(());
 
 /// A mapped library, and whether it was mapped before.
 pub(crate) struct Found {
@@ -39,37 +42,39 @@ pub(crate) struct Found {
 
 /// The library with these bytes, mapped unless it is already.
 pub(crate) fn find_or_map(inspected: &Inspected, copies: &Copies) -> Result<Found, Reason> {
-    let mut guard = MAPPED.lock();
-    let mapped = guard.get_or_insert_default();
-    if let Some(library) = mapped.get(&inspected.digest) {
+    let _one_at_a_time = MAPPING.lock();
+    if let Some(library) = MAPPED.lock().get_or_insert_default().get(&inspected.digest) {
         return Ok(Found { library: Arc::clone(library), was_mapped: true });
     }
-    let copy = copies.write(&inspected.digest, &inspected.bytes).map_err(|error| Reason::Copy {
-        folder: copies.folder().to_owned(),
-        error: error.to_string(),
-    })?;
-    let library = map(copy, &inspected.inspection.needs)?;
-    if mapped.values().any(|other| other.header == library.header) {
-        return Err(Reason::Open("the system's loader answered with another library that is mapped already".to_owned()));
-    }
+    let copy = copies
+        .write(&inspected.digest, &inspected.bytes)
+        .map_err(|error| Reason::Copy { folder: copies.folder().to_owned(), error: error.to_string() })?;
+    let library = map(&copy, &inspected.inspection.needs).inspect_err(|_| copies.discard(&copy))?;
     let library = Arc::new(library);
-    mapped.insert(inspected.digest, Arc::clone(&library));
+    MAPPED.lock().get_or_insert_default().insert(inspected.digest, Arc::clone(&library));
     Ok(Found { library, was_mapped: false })
 }
 
-fn map(copy: PathBuf, needs: &[String]) -> Result<MappedLibrary, Reason> {
-    let header = open(&copy).map_err(|error| {
-        tracing::debug!(target: "seam_host", copy = %copy.display(), %error, "the system's loader refused a library");
-        Reason::Open(plain_open_error(&error.to_string(), &copy, needs))
+fn map(copy: &Path, needs: &[String]) -> Result<MappedLibrary, Reason> {
+    let header = open(copy).map_err(|error| {
+        // The outer error says which function failed, the one in it what the loader said.
+        let said = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+        tracing::debug!(target: "seam_host", copy = %copy.display(), said, "the system's loader refused a library");
+        Reason::Open(plain_open_error(&said, copy, needs))
     })?;
     let address = std::ptr::from_ref(&*header) as usize;
+    if MAPPED.lock().iter().flat_map(HashMap::values).any(|other| other.header == address) {
+        return Err(Reason::Open(
+            "the system's loader answered with another library that is mapped already".to_owned(),
+        ));
+    }
     let entries = header.upgrade().and_then(PluginLibrary::check).map_err(|error| {
         tracing::debug!(target: "seam_host", copy = %copy.display(), %error, "a library did not pass the check of its layout");
         Reason::Check(plain_check_error(&error))
     })?;
     entries.speaks_our_abi().map_err(Reason::OtherAbi)?;
     let description = entries.describe().map_err(Reason::Describe)?;
-    Ok(MappedLibrary { entries, description, copy: Some(copy), header: address })
+    Ok(MappedLibrary { entries, description, copy: copy.to_owned(), header: address })
 }
 
 /// Opens a library for good and finds its header.
@@ -127,7 +132,7 @@ impl MappedMemory {
     #[must_use]
     pub fn now() -> Self {
         let copies: Vec<PathBuf> =
-            MAPPED.lock().iter().flat_map(HashMap::values).filter_map(|library| library.copy.clone()).collect();
+            MAPPED.lock().iter().flat_map(HashMap::values).map(|library| library.copy.clone()).collect();
         let bytes = std::fs::read_to_string("/proc/self/smaps").ok().map(|maps| sum(&maps, &copies));
         Self { libraries: copies.len(), bytes }
     }

@@ -16,7 +16,9 @@ pub(crate) fn plain_open_error(error: &str, copy: &Path, needs: &[String]) -> St
         return format!("it needs {needed}, which is not installed here");
     }
     if let Some((_, symbol)) = said.split_once("undefined symbol: ") {
-        return format!("it needs the symbol `{}`, which no library here has", symbol.trim());
+        let (name, version) = symbol.trim().split_once(", version ").unwrap_or((symbol.trim(), ""));
+        let version = if version.is_empty() { String::new() } else { format!(" of {version}") };
+        return format!("it needs the symbol `{name}`{version}, which no library here has");
     }
     if let Some((library, version)) = missing_version(said) {
         return format!("it needs {version} of {library}, which is older here");
@@ -66,7 +68,9 @@ pub(crate) fn plain_check_error(error: &LibraryError) -> String {
         LibraryError::IncompatibleVersionNumber { expected_version, actual_version, .. } => format!(
             "it was built with seam-plugin-api {actual_version}, this seamd with seam-plugin-api {expected_version}"
         ),
-        LibraryError::InvalidCAbi { .. } => "its compiler calls C functions in another way than this seamd's".to_owned(),
+        LibraryError::InvalidCAbi { .. } => {
+            "its compiler calls C functions in another way than this seamd's".to_owned()
+        }
         LibraryError::AbiInstability(report) => {
             format!("its layout of the ABI differs from this seamd's: {}", last_error(&report.to_string()))
         }
@@ -122,7 +126,8 @@ mod tests {
 
     #[test]
     fn versions_that_differ_are_both_named() {
-        let (ours, theirs) = (VersionNumber { major: 1, minor: 0, patch: 0 }, VersionNumber { major: 2, minor: 1, patch: 0 });
+        let (ours, theirs) =
+            (VersionNumber { major: 1, minor: 0, patch: 0 }, VersionNumber { major: 2, minor: 1, patch: 0 });
         let error = LibraryError::IncompatibleVersionNumber {
             library_name: "seam_plugin",
             expected_version: ours,

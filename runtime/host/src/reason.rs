@@ -70,7 +70,9 @@ pub enum Reason {
     #[error("it was at fault while it was configured: {0}")]
     Configure(Fault),
     /// It registers an observer under an id that is none.
-    #[error("it registers an observer as `{0}`, which is no id: up to 64 of a-z 0-9 _ . -, the first of them a letter or digit")]
+    #[error(
+        "it registers an observer as `{0}`, which is no id: up to 64 of a-z 0-9 _ . -, the first of them a letter or digit"
+    )]
     BadObserverId(String),
     /// It registers two observers under one id.
     #[error("it registers two observers as `{0}`")]

@@ -109,10 +109,8 @@ fn an_operator_narrows_and_never_widens() {
     let bench = Bench::new();
     let path = bench.put("plugin.so", first());
     let config = r#"{"observers":["any","synthesize.only","utility.only"]}"#;
-    let narrowed = PluginSpec {
-        call_classes: Some(vec![CallClass::Synthesize, CallClass::Reasoning]),
-        ..spec(&path, config)
-    };
+    let narrowed =
+        PluginSpec { call_classes: Some(vec![CallClass::Synthesize, CallClass::Reasoning]), ..spec(&path, config) };
     let never = PluginSpec {
         name: Some("never".to_owned()),
         call_classes: Some(vec![CallClass::Converse]),

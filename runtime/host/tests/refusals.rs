@@ -1,4 +1,5 @@
 //! What a loader says of files that cannot be plugins here: every line that an operator reads.
+#![expect(clippy::unwrap_used, reason = "a function beside the tests is a part of those that call it")]
 
 mod fixture;
 
@@ -77,7 +78,8 @@ fn other_kinds_of_elf_files_are_named() {
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn a_library_without_a_plugins_entry_is_not_mapped() {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
-    let library = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).find(|path| path.contains("/libc."));
+    let library =
+        maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).find(|path| path.contains("/libc."));
     let refused = file_rejected("libc.so", &std::fs::read(library.unwrap()).unwrap());
     insta::assert_snapshot!(refused, @"plugin libc.so (FOLDER/libc.so): it is a library but no plugin: nothing in it was exported with `export_plugin!`");
 }
@@ -96,8 +98,6 @@ fn without_a_readable_manifest_or_with_another_abi_nothing_is_mapped() {
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn a_library_of_a_newer_system_names_the_version_it_needs() {
-    let newest = inspect(&Bench::new().put("plugin.so", first())).map(|_| ());
-    assert_eq!(newest, Err(Refusal::Missing), "the bench is gone with its file");
     let bench = Bench::new();
     let glibc = inspect(&bench.put("plugin.so", first())).unwrap().glibc.unwrap();
     let newer = format!("2.{}", "9".repeat(glibc.len() - 2));
@@ -157,31 +157,15 @@ fn a_cut_library_says_so() {
     insta::assert_snapshot!(line);
 }
 
-/// Headers that contradict themselves are answered, never a panic: every byte of the file header and of the program
-/// headers, and many of the section headers, in three broken versions.
-#[test]
-fn broken_headers_are_answered() {
-    let bench = Bench::new();
-    let path = bench.path("broken.so");
-    // The same library without what is not mapped: reading it a thousand times takes a second instead of a minute.
-    let mut bytes = first().to_vec();
-    let sections = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
-    let places: Vec<usize> = (0..0x300).chain((sections..bytes.len()).step_by(101)).collect();
-    for (at, broken) in places.into_iter().flat_map(|at| [(at, 0), (at, 0xff), (at, bytes[at] ^ 0x81)]).collect::<Vec<_>>() {
-        let good = std::mem::replace(&mut bytes[at], broken);
-        std::fs::write(&path, &bytes).unwrap();
-        if let Err(refusal) = inspect(&path) {
-            assert!(!refusal.to_string().contains('\n'), "{at}: {refusal}");
-        }
-        bytes[at] = good;
-    }
-}
-
 #[test]
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn what_the_systems_loader_misses_is_named_with_the_plugin() {
     let file = ElfFile64::<Endianness>::parse(first()).unwrap();
-    let wanted = file.dynamic_symbol_table().unwrap().symbols().find(|symbol| symbol.is_undefined() && symbol.name() == Ok("strlen"));
+    let wanted = file
+        .dynamic_symbol_table()
+        .unwrap()
+        .symbols()
+        .find(|symbol| symbol.is_undefined() && symbol.name() == Ok("strlen"));
     assert!(wanted.is_some(), "the fixture uses a function that can be renamed");
     let refused = [
         ("no-library.so", replaced(first(), b"\0libgcc_s.so.1\0", b"\0libgcc_s.so.9\0")),
@@ -195,7 +179,21 @@ fn what_the_systems_loader_misses_is_named_with_the_plugin() {
 #[test]
 fn another_layout_is_refused_with_the_type_that_differs() {
     let bytes = replaced(first(), b"on_end_invocation;", b"on_end_inwocation;");
-    insta::assert_snapshot!(file_rejected("layout.so", &bytes));
+    let line = file_rejected("layout.so", &bytes);
+    let begin = "plugin first (FOLDER/layout.so): its layout of the ABI differs from this seamd's: ";
+    let said = line.strip_prefix(begin).unwrap_or_else(|| panic!("{line}"));
+    assert!(said.contains("ObserverTable") && said.contains("on_end_inwocation") && said.len() < 500, "{said}");
+}
+
+#[test]
+fn what_did_not_load_leaves_no_copy_and_may_be_tried_again() {
+    let bench = Bench::new();
+    let path = bench.put("plugin.so", &replaced(first(), b"on_end_invocation;", b"on_end_invocatiOn;"));
+    let refused = rejected(&bench, &spec(&path, "{}"));
+    assert_eq!(rejected(&bench, &spec(&path, "{}")), refused);
+    let copies = std::fs::read_dir(bench.path("copies")).unwrap().next().unwrap().unwrap().path();
+    let left = std::fs::read_dir(copies).unwrap().filter(|file| file.as_ref().unwrap().file_name() != "lock");
+    assert_eq!(left.count(), 0);
 }
 
 #[test]

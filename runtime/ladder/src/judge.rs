@@ -9,11 +9,10 @@ use seam_plugin_api::is_name;
 use crate::observer::Rung;
 use crate::outflow::Outflow;
 use crate::policy::{OnEndHeld, OnFault, Policy};
-use crate::queue::{Entry, Passing, Queue};
+use crate::queue::{Entry, Passing, Queue, body_of, weight_of};
 use crate::report::{RungReport, VerdictCounts};
 use crate::sink::{Envelope, FaultReport, SEAM_CHANNEL, Sink, Strip};
 use crate::stop::{OBSERVER_FAULT, Stop};
-use crate::texts::length_of;
 
 /// A rung without its observer: what the observer's answers are judged against, and what they leave behind.
 pub(crate) struct Place {
@@ -86,24 +85,24 @@ impl Place {
     /// Settles the chunk: it goes on at once if nothing is held, and waits behind what is.
     fn settle(&mut self, passing: &Passing<'_>, amended: Option<BodyView<'_>>) -> Result<(), Fault> {
         if !self.queue.is_empty() {
-            let length = length_of(amended.map_or_else(|| passing.chunk.text(), |body| body.text));
-            self.check_room((self.queue.chunks(), self.queue.length()), length)?;
+            let body = amended.unwrap_or_else(|| body_of(&passing.chunk));
+            self.check_room((self.queue.chunks(), self.queue.weight()), &body)?;
         }
         self.queue.push(passing, amended, Entry::Settled);
         Ok(())
     }
 
     fn buffer(&mut self, passing: &Passing<'_>) -> Result<(), Fault> {
-        self.check_room((self.queue.chunks(), self.queue.length()), length_of(passing.chunk.text()))?;
+        self.check_room((self.queue.chunks(), self.queue.weight()), &body_of(&passing.chunk))?;
         self.queue.push(passing, None, Entry::Held);
         self.verdicts.buffered += 1;
         Ok(())
     }
 
     /// Whether one more chunk may wait beside those that do.
-    fn check_room(&self, (chunks, text): (u64, u64), length: u64) -> Result<(), Fault> {
+    fn check_room(&self, (chunks, weight): (u64, u64), body: &BodyView<'_>) -> Result<(), Fault> {
         let hold = self.policy.hold;
-        let (chunks, text) = (chunks + 1, text + length);
+        let (chunks, text) = (chunks + 1, weight + weight_of(body));
         if chunks > hold.chunks {
             let message = format!("{chunks} chunks would wait, {} may", hold.chunks);
             return Err(Fault::new(FaultKind::HoldOverBound, message));
@@ -156,7 +155,7 @@ impl Place {
         let names_current = self.check_names(passing.chunk.seq(), named)?;
         self.check_strip(passing, strip, outflow)?;
         if !names_current {
-            self.check_room(self.queue.rest_after(named.len()), length_of(passing.chunk.text()))?;
+            self.check_room(self.queue.rest_after(named.len()), &body_of(&passing.chunk))?;
         }
         self.verdicts.released += 1;
         if strip > 0 {

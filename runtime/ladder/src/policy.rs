@@ -77,7 +77,8 @@ impl OnEndHeld {
 pub struct Hold {
     /// Chunks.
     pub chunks: u64,
-    /// Text of those chunks, in Unicode scalar values.
+    /// Text of those chunks, in Unicode scalar values. Their payloads count as well, so that the bound is one on memory;
+    /// what observers are told that they hold is the text alone.
     pub text: u64,
 }
 

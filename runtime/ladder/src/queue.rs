@@ -36,6 +36,8 @@ pub(crate) struct Waiting {
     payload: String,
     /// Of the text, in Unicode scalar values.
     length: u64,
+    /// What the entry counts against the bound.
+    weight: u64,
 }
 
 /// How a chunk enters a queue.
@@ -52,7 +54,7 @@ pub(crate) struct Queue {
     held_chunks: u64,
     held_length: u64,
     /// Of every entry.
-    length: u64,
+    weight: u64,
     spares: Vec<Waiting>,
 }
 
@@ -68,6 +70,7 @@ impl Waiting {
         text: String::new(),
         payload: String::new(),
         length: 0,
+        weight: 0,
     };
 
     /// The chunk as it goes on.
@@ -97,12 +100,18 @@ impl Waiting {
         self.payload.clear();
         self.payload.push_str(body.payload.unwrap_or_default());
         self.length = length_of(body.text);
+        self.weight = weight_of(&body);
     }
 }
 
 /// The part of a chunk that can be replaced.
 pub(crate) fn body_of<'a>(chunk: &Chunk<'a>) -> BodyView<'a> {
     BodyView { kind: chunk.kind(), text: chunk.text(), payload: chunk.payload() }
+}
+
+/// What a chunk counts against the bound on text: its payload takes memory as its text does.
+pub(crate) fn weight_of(body: &BodyView<'_>) -> u64 {
+    length_of(body.text) + body.payload.map_or(0, length_of)
 }
 
 impl Queue {
@@ -115,9 +124,9 @@ impl Queue {
         self.entries.len() as u64
     }
 
-    /// The text of everything that waits, in Unicode scalar values.
-    pub(crate) const fn length(&self) -> u64 {
-        self.length
+    /// What everything that waits counts against the bound on text.
+    pub(crate) const fn weight(&self) -> u64 {
+        self.weight
     }
 
     #[inline]
@@ -140,19 +149,19 @@ impl Queue {
         self.entries.iter().map(|entry| entry.seq)
     }
 
-    /// What would still wait once the first `settled` held chunks were settled: chunks, and the length of their text.
+    /// What would still wait once the first `settled` held chunks were settled: chunks, and their weight.
     pub(crate) fn rest_after(&self, settled: usize) -> (u64, u64) {
         let mut held = 0;
         let goes = |entry: &&Waiting| {
             held += usize::from(entry.held);
             held <= settled
         };
-        let (chunks, length) = self
+        let (chunks, weight) = self
             .entries
             .iter()
             .take_while(goes)
-            .fold((0, 0), |(chunks, length), entry| (chunks + 1, length + entry.length));
-        (self.chunks() - chunks, self.length - length)
+            .fold((0, 0), |(chunks, weight), entry| (chunks + 1, weight + entry.weight));
+        (self.chunks() - chunks, self.weight - weight)
     }
 
     /// Puts a chunk at the end, with another body if the observer replaced it.
@@ -166,7 +175,7 @@ impl Queue {
             self.held_chunks += 1;
             self.held_length += waiting.length;
         }
-        self.length += waiting.length;
+        self.weight += waiting.weight;
         self.entries.push_back(waiting);
     }
 
@@ -177,10 +186,10 @@ impl Queue {
             self.held_chunks -= 1;
             self.held_length -= waiting.length;
             if let Some(body) = body {
-                self.length -= waiting.length;
+                self.weight -= waiting.weight;
                 waiting.write(body);
                 waiting.amended = true;
-                self.length += waiting.length;
+                self.weight += waiting.weight;
             }
         }
     }
@@ -194,11 +203,11 @@ impl Queue {
     pub(crate) fn drop_held(&mut self, mut dropped: impl FnMut(u64)) {
         self.entries.retain(|entry| {
             if entry.held {
+                self.weight -= entry.weight;
                 dropped(entry.seq);
             }
             !entry.held
         });
-        self.length -= self.held_length;
         (self.held_chunks, self.held_length) = (0, 0);
     }
 
@@ -208,7 +217,7 @@ impl Queue {
             return None;
         }
         let waiting = self.entries.pop_front()?;
-        self.length -= waiting.length;
+        self.weight -= waiting.weight;
         Some(waiting)
     }
 

@@ -115,8 +115,8 @@ impl<'a> Scanner<'a> {
         let kind = self.kind()?;
         let start = self.at;
         match kind {
-            Kind::Object => self.members(|scanner, _| scanner.skip())?,
-            Kind::Array => self.elements(|scanner| scanner.skip())?,
+            Kind::Object => self.members(|scanner, _| scanner.skip().map(drop))?,
+            Kind::Array => self.elements(|scanner| scanner.skip().map(drop))?,
             Kind::String => self.string()?,
             Kind::Number => self.number()?,
             Kind::Bool | Kind::Null => self.literal()?,
@@ -127,7 +127,7 @@ impl<'a> Scanner<'a> {
     /// Takes an object; `each` is called at each member's value, with the key's span, and must take that value.
     pub(crate) fn members(
         &mut self,
-        mut each: impl FnMut(&mut Self, Span) -> Result<Span, Malformed>,
+        mut each: impl FnMut(&mut Self, Span) -> Result<(), Malformed>,
     ) -> Result<Span, Malformed> {
         let start = self.open(b'{')?;
         if self.skip_space() == Some(b'}') {
@@ -149,7 +149,7 @@ impl<'a> Scanner<'a> {
     /// Takes an array; `each` is called at each element and must take it.
     pub(crate) fn elements(
         &mut self,
-        mut each: impl FnMut(&mut Self) -> Result<Span, Malformed>,
+        mut each: impl FnMut(&mut Self) -> Result<(), Malformed>,
     ) -> Result<Span, Malformed> {
         let start = self.open(b'[')?;
         if self.skip_space() == Some(b']') {
@@ -314,7 +314,7 @@ pub(crate) fn members_of(text: &str, object: Span) -> Vec<Member> {
     let _ = Scanner::within(text, object).members(|scanner, key| {
         let value = scanner.skip()?;
         members.push(Member { key, value });
-        Ok(value)
+        Ok(())
     });
     members
 }
@@ -324,9 +324,8 @@ pub(crate) fn elements_of(text: &str, array: Span) -> Vec<Span> {
     let mut elements = Vec::new();
     // As in `members_of`.
     let _ = Scanner::within(text, array).elements(|scanner| {
-        let element = scanner.skip()?;
-        elements.push(element);
-        Ok(element)
+        elements.push(scanner.skip()?);
+        Ok(())
     });
     elements
 }

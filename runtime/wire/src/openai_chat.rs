@@ -1,6 +1,7 @@
 //! OpenAI Chat Completions and its dialects: streamed chunks with a `delta`, whole bodies with a `message`.
 //!
 //! ```text
+//!   fields   what the protocol's members are called
 //!   decode   data ──► chunks       what each dialect calls reasoning, content, refusal, calls, annotations, usage
 //!   render   chunks ──► data       only the changed values are other bytes
 //!   ends     what a stream that is cut here says to its client
@@ -10,22 +11,23 @@ mod calls;
 mod choice;
 mod decode;
 mod ends;
+mod fields;
 mod render;
 mod usage;
 
 use crate::chunk::{Decoded, Edit};
 use crate::json::{self, Span};
-use crate::sse;
-use crate::sse::SseFrame;
+use crate::sse::{self, SseFrame};
 use calls::ChoiceState;
-pub use ends::error_body;
 use seam_plugin_api::ChunkKind;
+
+pub use ends::error_body;
 
 /// One answer in the Chat Completions protocol, from its first frame (or its body) to its end.
 ///
 /// It keeps two views apart. What [`decode`](Self::decode) saw: the ids of the answer and its tool calls, to number
-/// them. What was *delivered*: which choices the client saw begin and finish. The caller reports every frame that leaves, in order, by
-/// exactly one of [`passed`](Self::passed) (its raw bytes were sent) and [`render`](Self::render) (it was rewritten); a
+/// them. What was *delivered*: which choices the client saw begin and finish. The caller reports every frame that
+/// leaves, in order, by exactly one of [`passed`](Self::passed) (its raw bytes were sent) and [`render`](Self::render) (it was rewritten); a
 /// frame that is dropped without either counts as never sent. The ends of a stream are written from that.
 #[derive(Debug, Default)]
 pub struct OpenAiChat {

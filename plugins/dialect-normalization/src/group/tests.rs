@@ -30,11 +30,10 @@ fn a_call_behind_a_false_start_is_found() {
     assert_eq!(take_apart(["<<tool name='f'/>"]), ["<", "[f {}]"]);
     assert_eq!(take_apart(["<tool {0:'f',1:{}}"]), ["<tool ", "[f {}]"]);
     assert_eq!(take_apart(["<function=f>{}<function=g>{}</function>"]), ["<function=f>{}", "[g {}]"]);
-    assert_eq!(take_apart(["<tool_call><function=g>{}</function></tool_call>"]), [
-        "<tool_call>",
-        "[g {}]",
-        "</tool_call>"
-    ]);
+    assert_eq!(
+        take_apart(["<tool_call><function=g>{}</function></tool_call>"]),
+        ["<tool_call>", "[g {}]", "</tool_call>"]
+    );
 }
 
 #[test]

@@ -39,13 +39,7 @@ pub(super) fn read_opening(text: &str, rules: &Rules) -> Result<Opening, Miss> {
 }
 
 /// Whether the name is one, and what follows the opening can go on.
-fn check(
-    dialect: Dialect,
-    name: &str,
-    is_whole: bool,
-    mut cursor: Cursor<'_>,
-    rules: &Rules,
-) -> Result<Opening, Miss> {
+fn check(dialect: Dialect, name: &str, is_whole: bool, mut cursor: Cursor<'_>, rules: &Rules) -> Result<Opening, Miss> {
     if dialect != Dialect::ToolCall && !(is_name(name) && rules.allows(name)) {
         return Err(Miss::Absent);
     }
@@ -64,7 +58,8 @@ fn check(
 
 /// Whether a text can be the name of a tool.
 pub(super) fn is_name(name: &str) -> bool {
-    let is_part = |character: char| !character.is_whitespace() && !character.is_control() && !"<>{}\"'".contains(character);
+    let is_part =
+        |character: char| !character.is_whitespace() && !character.is_control() && !"<>{}\"'".contains(character);
     !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_part)
 }
 

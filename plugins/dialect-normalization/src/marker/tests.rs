@@ -68,9 +68,28 @@ fn braces_quotes_and_tags_in_arguments_end_nothing() {
 #[test]
 fn what_is_no_marker_is_given_back_at_once() {
     for text in [
-        "<b", "< tool", "<toolbox", "<tool>{}", "<tool name=>", "<tool name=\"\">", "<tool name=\"a b\">", "<tool/>",
-        "<tool name=\"f\">no", "<tool name=\"f\" =", "<tool_calls>", "<tool_call> [", "<function=>", "<function=f g",
-        "<function>", "{\"0\"", "{ 1", "{0:f", "{0:\"f\"}", "{0:\"f\",2", "{0:\"f\",1:\"", "{}",
+        "<b",
+        "< tool",
+        "<toolbox",
+        "<tool>{}",
+        "<tool name=>",
+        "<tool name=\"\">",
+        "<tool name=\"a b\">",
+        "<tool/>",
+        "<tool name=\"f\">no",
+        "<tool name=\"f\" =",
+        "<tool_calls>",
+        "<tool_call> [",
+        "<function=>",
+        "<function=f g",
+        "<function>",
+        "{\"0\"",
+        "{ 1",
+        "{0:f",
+        "{0:\"f\"}",
+        "{0:\"f\",2",
+        "{0:\"f\",1:\"",
+        "{}",
     ] {
         assert_eq!(read(text), Reading::Text(1), "{text}");
     }

@@ -64,18 +64,19 @@ fn built_in_kinds_hold_only_what_a_continuation_may_take() {
     continuations.extend((0..10).map(|digit| format!("111111 1111{digit}")));
     continuations.extend((0..10).map(|digit| format!(" 111111 1111{digit}")));
     for secret in SECRETS {
-        continuations.extend((0..secret.len()).filter(|&at| secret.is_char_boundary(at)).map(|at| secret[at..].to_owned()));
+        continuations
+            .extend((0..secret.len()).filter(|&at| secret.is_char_boundary(at)).map(|at| secret[at..].to_owned()));
     }
     let mut idle = Vec::new();
     for text in SECRETS.into_iter().chain(NEAR_MISSES) {
         for at in (0..=text.len()).filter(|&at| text.is_char_boundary(at)) {
             let so_far = &text[..at];
             let mut shown = Shown::default();
-            let out = shown.push(&redactor, so_far);
+            let out = shown.push(redactor, so_far);
             let held = &so_far[shown.stream.settled() as usize..];
             let Some(first) = held.chars().next() else { continue };
             let as_it_is = format!("{out}{first}");
-            let taken = |rest: &str| !reference::redact(&redactor, &format!("{so_far}{rest}")).starts_with(&as_it_is);
+            let taken = |rest: &str| !reference::redact(redactor, &format!("{so_far}{rest}")).starts_with(&as_it_is);
             if !taken(&text[at..]) && !continuations.iter().any(|rest| taken(rest)) {
                 idle.push(format!("{so_far:?} holds {held:?}"));
             }
@@ -87,8 +88,10 @@ fn built_in_kinds_hold_only_what_a_continuation_may_take() {
 #[test]
 fn plain_text_is_let_go_at_once() {
     let redactor = every_kind();
-    for text in ["hello world. ", "Done! ", "in 2026, ", "a: b; ", "漢字かな", "x = y * 3;\n", "café, ", "2026 ", "#1 (one) "] {
-        assert_eq!(Shown::default().push(&redactor, text), text);
+    for text in
+        ["hello world. ", "Done! ", "in 2026, ", "a: b; ", "漢字かな", "x = y * 3;\n", "café, ", "2026 ", "#1 (one) "]
+    {
+        assert_eq!(Shown::default().push(redactor, text), text);
     }
 }
 
@@ -106,6 +109,6 @@ fn what_may_become_a_secret_is_held() {
         ("key sk-ant-api03-abcdefghijklmnopqrst", "key "),
         ("key sk-ant-api03-abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", "key [REDACTED:api_key]"),
     ] {
-        assert_eq!(Shown::default().push(&redactor, text), shown, "{text:?}");
+        assert_eq!(Shown::default().push(redactor, text), shown, "{text:?}");
     }
 }

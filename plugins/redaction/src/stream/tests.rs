@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -7,14 +9,14 @@ use crate::reference;
 
 /// What a consumer makes of a stream: the text that it may show so far.
 #[derive(Default)]
-pub(super) struct Shown {
-    pub(super) stream: Stream,
+pub(crate) struct Shown {
+    pub(crate) stream: Stream,
     source: String,
     edits: Vec<Edit>,
 }
 
 impl Shown {
-    pub(super) fn push(&mut self, redactor: &Redactor, text: &str) -> String {
+    pub(crate) fn push(&mut self, redactor: &Redactor, text: &str) -> String {
         self.source.push_str(text);
         self.stream.push(redactor, text);
         self.text(redactor)
@@ -42,20 +44,27 @@ impl Shown {
     }
 }
 
-pub(super) fn every_kind() -> Redactor {
-    Redactor::new(&Kind::ALL, &[], DEFAULT_REPLACEMENT, Vec::new()).expect("built-in kinds compile")
+pub(crate) fn every_kind() -> &'static Redactor {
+    static EVERY_KIND: LazyLock<Redactor> = LazyLock::new(|| {
+        Redactor::new(&Kind::ALL, &[], DEFAULT_REPLACEMENT, Vec::new()).expect("built-in kinds compile")
+    });
+    &EVERY_KIND
 }
 
 fn with_patterns(patterns: &[(&str, u32)]) -> Redactor {
     let patterns: Vec<Pattern> = patterns
         .iter()
         .enumerate()
-        .map(|(at, (regex, max_match))| Pattern { name: format!("p{at}"), regex: (*regex).into(), max_match: *max_match })
+        .map(|(at, (regex, max_match))| Pattern {
+            name: format!("p{at}"),
+            regex: (*regex).into(),
+            max_match: *max_match,
+        })
         .collect();
     Redactor::new(&[], &patterns, "<{kind}>", Vec::new()).expect("patterns")
 }
 
-fn whole(redactor: &Redactor, text: &str) -> String {
+pub(crate) fn whole(redactor: &Redactor, text: &str) -> String {
     let mut shown = Shown::default();
     shown.push(redactor, text);
     shown.finish(redactor)
@@ -76,7 +85,7 @@ fn in_pieces(redactor: &Redactor, text: &str, cuts: &[usize], expected: &str) {
     assert_eq!(shown.finish(redactor), expected, "{text:?} cut at {cuts:?}");
 }
 
-pub(super) const SECRETS: [&str; 40] = [
+pub(crate) const SECRETS: [&str; 40] = [
     "bob@acme.com",
     "first.last+tag@mail.example.co.uk",
     "jörg@müller.example",
@@ -120,7 +129,7 @@ pub(super) const SECRETS: [&str; 40] = [
 ];
 
 /// Text that looks like something and is nothing, or is two things at once.
-pub(super) const NEAR_MISSES: [&str; 26] = [
+pub(crate) const NEAR_MISSES: [&str; 26] = [
     "hello world. ",
     "Version 1.2.3.4.5 of 2026-11-30 at 12:30:45.",
     "4111 1111 1111 1112",
@@ -155,7 +164,7 @@ fn every_secret_is_redacted_whole_and_alone() {
     for secret in SECRETS {
         for (before, after) in [("", ""), ("x: ", "."), ("(", ")"), ("\"", "\", "), ("一", "二")] {
             let text = format!("{before}{secret}{after}");
-            let out = whole(&redactor, &text);
+            let out = whole(redactor, &text);
             assert!(out.starts_with(&format!("{before}[REDACTED:")), "{text:?} became {out:?}");
             assert!(out.ends_with(&format!("]{after}")), "{text:?} became {out:?}");
             assert_eq!(out.matches("REDACTED").count(), 1, "{text:?} became {out:?}");
@@ -166,7 +175,8 @@ fn every_secret_is_redacted_whole_and_alone() {
 #[test]
 fn what_near_misses_become() {
     let redactor = every_kind();
-    let lines: Vec<String> = NEAR_MISSES.iter().map(|text| format!("{text:?}\n  -> {:?}", whole(&redactor, text))).collect();
+    let lines: Vec<String> =
+        NEAR_MISSES.iter().map(|text| format!("{text:?}\n  -> {:?}", whole(redactor, text))).collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
 
@@ -174,20 +184,20 @@ fn what_near_misses_become() {
 fn streams_agree_with_the_definition_for_every_one_and_two_cuts() {
     let redactor = every_kind();
     for text in SECRETS.into_iter().chain(NEAR_MISSES) {
-        let expected = reference::redact(&redactor, text);
+        let expected = reference::redact(redactor, text);
         let cuts: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
         for (place, &first) in cuts.iter().enumerate() {
-            in_pieces(&redactor, text, &[first], &expected);
+            in_pieces(redactor, text, &[first], &expected);
             for &second in &cuts[place..] {
-                in_pieces(&redactor, text, &[first, second], &expected);
+                in_pieces(redactor, text, &[first, second], &expected);
             }
         }
-        in_pieces(&redactor, text, &cuts, &expected);
+        in_pieces(redactor, text, &cuts, &expected);
     }
 }
 
 /// Pieces of secrets, whole ones, and what stands between them.
-fn jumble() -> impl Strategy<Value = String> {
+pub(crate) fn jumble() -> impl Strategy<Value = String> {
     let any = prop::sample::select(SECRETS.into_iter().chain(NEAR_MISSES).collect::<Vec<_>>());
     let piece = (any, any_index(), any_index()).prop_map(|(text, from, to)| {
         let cuts: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
@@ -195,16 +205,18 @@ fn jumble() -> impl Strategy<Value = String> {
         text[from.min(to)..from.max(to)].to_owned()
     });
     let whole = prop::sample::select(SECRETS.to_vec()).prop_map(str::to_owned);
-    let glue = prop::sample::select(vec!["", " ", ".", "-", "@", ":", "1", "a", "A", "_", "ü", "漢", ", ", "\n", "0", "+"]).prop_map(str::to_owned);
+    let glue =
+        prop::sample::select(vec!["", " ", ".", "-", "@", ":", "1", "a", "A", "_", "ü", "漢", ", ", "\n", "0", "+"])
+            .prop_map(str::to_owned);
     prop::collection::vec(prop_oneof![piece, whole, glue], 1..7).prop_map(|parts| parts.concat())
 }
 
-fn any_index() -> impl Strategy<Value = prop::sample::Index> {
+pub(crate) fn any_index() -> impl Strategy<Value = prop::sample::Index> {
     any::<prop::sample::Index>()
 }
 
 /// `text` with cuts at character borders.
-fn cut(text: &str, indices: &[prop::sample::Index]) -> Vec<usize> {
+pub(crate) fn cut(text: &str, indices: &[prop::sample::Index]) -> Vec<usize> {
     let borders: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
     let mut cuts: Vec<usize> = indices.iter().map(|index| borders[index.index(borders.len())]).collect();
     cuts.sort_unstable();
@@ -216,8 +228,8 @@ proptest! {
 
     #[test]
     fn streams_agree_with_the_definition(text in jumble(), indices in prop::collection::vec(any_index(), 0..9)) {
-        thread_local! { static REDACTOR: Redactor = every_kind(); }
-        REDACTOR.with(|redactor| in_pieces(redactor, &text, &cut(&text, &indices), &reference::redact(redactor, &text)));
+        let redactor = every_kind();
+        in_pieces(redactor, &text, &cut(&text, &indices), &reference::redact(redactor, &text));
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! A streamed answer on its way to the client: whatever the provider has ready goes through the seam in one go and
 //! leaves in one piece.
 
+use std::future::Future as _;
+use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use seam_host::LoadedObserver;
 use seam_plugin_api::Outcome;
+use tokio::time::Sleep;
 
 use super::invocations::{Ended, InvocationNotes, Record};
 use super::phase::{Phase, Phases};
@@ -17,6 +20,11 @@ use crate::upstream::{Source, UpstreamError};
 /// that of its chunks, little enough to bound what waits for a slow client.
 const MOST_GATHERED: usize = 32 * 1024;
 
+/// How long a provider may take to end its answer once its protocol's end marker has come. The two nearly always come
+/// together, and then the connection is kept; a second allows for a lost packet in between. A provider that never ends it
+/// keeps neither the client, which has everything, nor the connection.
+const END_GRACE: Duration = Duration::from_secs(1);
+
 /// A streamed answer. Dropping it before its end means that the client is gone: the provider's call ends at once.
 pub struct StreamedAnswer {
     /// `None` once nothing more is wanted from the provider.
@@ -25,6 +33,8 @@ pub struct StreamedAnswer {
     record: Record,
     phases: Phases,
     out: BytesMut,
+    /// Runs from the first wait after the end marker.
+    grace: Option<Pin<Box<Sleep>>>,
     status: u16,
     reason: Option<String>,
     /// Whether the end has been written down.
@@ -47,6 +57,7 @@ impl StreamedAnswer {
             record,
             phases,
             out: BytesMut::new(),
+            grace: None,
             status,
             reason: None,
             closed: false,
@@ -81,22 +92,28 @@ impl StreamedAnswer {
         while self.out.len() < MOST_GATHERED {
             let Some(source) = &mut self.source else { return };
             match source.poll_data(cx, now) {
-                Poll::Pending => return,
+                Poll::Pending if !self.is_overdue(cx) => return,
+                Poll::Pending | Poll::Ready(None) => {
+                    self.seam.finish(arrival, &mut self.out);
+                    self.source = None;
+                }
                 Poll::Ready(Some(Ok(read))) => {
                     self.record.first_byte(now);
                     self.seam.feed(read, arrival, &mut self.out);
                 }
                 Poll::Ready(Some(Err(error))) => self.break_off(&error),
-                Poll::Ready(None) => {
-                    self.seam.finish(arrival, &mut self.out);
-                    self.source = None;
-                }
             }
             if self.seam.outcome().is_some() {
                 // Ends the provider's call at once, unless it has ended by itself.
                 self.source = None;
             }
         }
+    }
+
+    /// Whether the provider has said that the answer is over and does not end it.
+    fn is_overdue(&mut self, cx: &mut Context<'_>) -> bool {
+        self.seam.end_marker_came()
+            && self.grace.get_or_insert_with(|| Box::pin(tokio::time::sleep(END_GRACE))).as_mut().poll(cx).is_ready()
     }
 
     fn break_off(&mut self, error: &UpstreamError) {

@@ -7,13 +7,15 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response, StatusCode};
+use http::header::HOST;
+use http::{HeaderMap, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use super::UpstreamError;
+use super::nudge::Nudge;
 use super::pool::{Connection, Http1, Pool};
 use super::provider::HttpProvider;
 use super::recorded::Playback;
@@ -42,10 +44,13 @@ struct HttpSource {
     /// `None` over HTTP/2, whose connection drives itself, and after the body's end.
     http1: Option<Http1>,
     body: Incoming,
+    /// Wakes the task that reads, when the connection has something.
+    nudge: Nudge,
     silence: Silence,
 }
 
-/// Watches for a provider that says nothing. The timer is set once per limit, not once per read.
+/// Watches for a provider that says nothing. The timer is set once per limit, not once per read: it may ring before the
+/// limit is reached, never after.
 struct Silence {
     timer: Pin<Box<Sleep>>,
     last: Instant,
@@ -70,14 +75,14 @@ impl HttpSource {
     fn poll_data(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Option<Result<Bytes, UpstreamError>>> {
         loop {
             let polled = match &mut self.http1 {
-                Some(http1) => poll_driven(http1, &mut self.body, cx),
+                Some(http1) => poll_driven(http1, &mut self.body, &mut self.nudge, cx),
                 None => Pin::new(&mut self.body).poll_frame(cx),
             };
             return match polled {
                 Poll::Pending => self.silence.poll(cx, now, &self.provider).map(|error| Some(Err(error))),
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
-                    self.silence.broken(now);
+                    self.silence.broken(now, &self.provider);
                     Poll::Ready(Some(Ok(data)))
                 }
                 Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(self.provider.broken(&error)))),
@@ -92,19 +97,34 @@ impl HttpSource {
     }
 }
 
+/// How often a connection is driven on for one poll that yields nothing, before the other tasks have their turn.
+const MOST_DRIVES: usize = 8;
+
 /// Polls a body together with the connection that it comes over. The body is filled by nothing but this very drive, so
 /// it needs no waker of its own.
 fn poll_driven(
     http1: &mut Http1,
     body: &mut Incoming,
+    nudge: &mut Nudge,
     cx: &mut Context<'_>,
 ) -> Poll<Option<Result<hyper::body::Frame<Bytes>, hyper::Error>>> {
     let mut unheard = Context::from_waker(Waker::noop());
-    if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(&mut unheard) {
-        return Poll::Ready(frame);
+    for _ in 0..MOST_DRIVES {
+        nudge.work(cx);
+        if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(&mut unheard) {
+            return Poll::Ready(frame);
+        }
+        // What ends the connection shows in the body.
+        let _ = http1.drive(&mut nudge.driving());
+        if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(&mut unheard) {
+            return Poll::Ready(frame);
+        }
+        if nudge.rest() {
+            return Poll::Pending;
+        }
     }
-    let _ = http1.drive(cx);
-    Pin::new(body).poll_frame(&mut unheard)
+    cx.waker().wake_by_ref();
+    Poll::Pending
 }
 
 impl Silence {
@@ -117,9 +137,12 @@ impl Silence {
     }
 
     /// Notes that the provider said something.
-    fn broken(&mut self, now: Instant) {
+    fn broken(&mut self, now: Instant, provider: &HttpProvider) {
         self.last = now;
-        self.began = true;
+        if !std::mem::replace(&mut self.began, true) {
+            // The limit from here on is another, and may be the shorter one.
+            self.timer.as_mut().reset((now + provider.idle_timeout).into());
+        }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>, now: Instant, provider: &HttpProvider) -> Poll<UpstreamError> {
@@ -169,8 +192,10 @@ impl HttpProvider {
         self: &Arc<Self>,
         pool: &Pool,
         mut http1: Http1,
-        request: Request<Full<Bytes>>,
+        mut request: Request<Full<Bytes>>,
     ) -> Result<Answer, Unsent> {
+        let uri = request.uri().clone();
+        *request.uri_mut() = origin_form(&uri);
         let mut sent = std::pin::pin!(http1.requests.try_send_request(request));
         let driver = &mut http1.driver;
         let response = poll_fn(|cx| {
@@ -184,7 +209,10 @@ impl HttpProvider {
         match response {
             Ok(response) => Ok(self.answer(pool, Some(http1), response)),
             Err(mut error) => match error.take_message() {
-                Some(request) if http1.used => Err(Unsent::Again(Box::new(request))),
+                Some(mut request) if http1.used => {
+                    *request.uri_mut() = uri;
+                    Err(Unsent::Again(Box::new(request)))
+                }
                 _ => Err(Unsent::Failed(self.broken(error.error()))),
             },
         }
@@ -194,8 +222,10 @@ impl HttpProvider {
         self: &Arc<Self>,
         pool: &Pool,
         mut requests: hyper::client::conn::http2::SendRequest<Full<Bytes>>,
-        request: Request<Full<Bytes>>,
+        mut request: Request<Full<Bytes>>,
     ) -> Result<Answer, UpstreamError> {
+        // HTTP/2 says it in `:authority` (RFC 9113, 8.3.1).
+        request.headers_mut().remove(HOST);
         let response = requests.send_request(request).await.map_err(|error| self.broken(&error))?;
         Ok(self.answer(pool, None, response))
     }
@@ -203,6 +233,7 @@ impl HttpProvider {
     fn answer(self: &Arc<Self>, pool: &Pool, http1: Option<Http1>, response: Response<Incoming>) -> Answer {
         let (head, body) = response.into_parts();
         let source = HttpSource {
+            nudge: Nudge::new(),
             silence: Silence::new(self),
             provider: Arc::clone(self),
             pool: pool.clone(),
@@ -233,6 +264,11 @@ impl HttpProvider {
         }
         UpstreamError::Broken { provider: self.name.clone(), reason }
     }
+}
+
+/// The path and query alone: what HTTP/1.1 sends to anything but a proxy (RFC 9112, 3.2.1).
+fn origin_form(uri: &Uri) -> Uri {
+    uri.path_and_query().cloned().map_or_else(Uri::default, Uri::from)
 }
 
 /// A request that got no answer.

@@ -11,6 +11,7 @@
 
 mod connect;
 mod exchange;
+mod nudge;
 mod pool;
 mod provider;
 mod recorded;

@@ -220,7 +220,7 @@ impl HttpProvider {
         let host = HeaderValue::from_str(self.authority.as_str()).map_err(|error| unusable(error.to_string()))?;
         let mut request = Request::new(Full::new(call.body));
         *request.method_mut() = call.method;
-        // HTTP/1.1 wants the path alone and a Host header; hyper takes both from here for HTTP/2.
+        // HTTP/1.1 is sent the path alone and the Host header, HTTP/2 the parts of the URL without that header.
         *request.uri_mut() = uri;
         *request.headers_mut() = call.headers;
         request.headers_mut().insert(HOST, host);

@@ -30,7 +30,7 @@ pub(super) fn recognise(bytes: &[u8]) -> Result<Format, Refusal> {
 
 fn other_kind(bytes: &[u8]) -> &'static str {
     match bytes {
-        [b'!', b'<', b'a' | b't', ..] => "an archive (a static library)",
+        [b'!', b'<', b'a' | b't', ..] => "an archive or static library",
         [b'#', b'!', ..] => "a script",
         [b'M', b'Z', ..] => "a Windows program or library",
         [0, b'a', b's', b'm', ..] => "a WebAssembly module",

@@ -83,7 +83,7 @@ pub enum Refusal {
     #[error("it changed while it was read; replace it by renaming a finished file onto it")]
     ChangedWhileRead,
     /// Something else.
-    #[error("it is {0}, not a library")]
+    #[error("it is {0}, not a shared library")]
     NotALibrary(&'static str),
     /// Cut off: mapping it would end the process.
     #[error("it is cut off: {size} bytes, its headers speak of {expected}; was it still being copied?")]
@@ -298,6 +298,29 @@ mod tests {
             refusal,
             @"it needs GLIBC_2.17 of libc.so.6, and this seamd was not built for glibc"
         );
+    }
+
+    /// Headers that contradict themselves are answered, never a panic. The C library that this test runs with is read as
+    /// far as any library, to where it turns out to be no plugin.
+    #[test]
+    #[cfg(all(target_os = "linux", target_env = "gnu", target_pointer_width = "64"))]
+    fn broken_headers_are_answered() {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let paths = maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..]));
+        let mut bytes = std::fs::read(paths.into_iter().find(|path| path.contains("/libc.")).unwrap()).unwrap();
+        assert_eq!(examine(&bytes).map(drop), Err(Refusal::NoEntry));
+        let sections = usize::try_from(u64::from_ne_bytes(bytes[40..48].try_into().unwrap())).unwrap();
+        let places: Vec<usize> = (0..0x300).step_by(3).chain((sections..bytes.len()).step_by(23)).collect();
+        for at in places {
+            let good = bytes[at];
+            for broken in [0, 0xff, good ^ 0x81] {
+                bytes[at] = broken;
+                if let Err(refusal) = examine(&bytes) {
+                    assert!(!refusal.to_string().contains('\n'), "{at}: {refusal}");
+                }
+            }
+            bytes[at] = good;
+        }
     }
 
     #[test]

@@ -19,7 +19,7 @@ enum Place {
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(crate = "seam_plugin_api::serde", deny_unknown_fields)]
 #[schemars(crate = "seam_plugin_api::schemars")]
-pub struct Config {
+pub(crate) struct Config {
     /// What comes between its mark and the text.
     #[serde(default)]
     say: String,
@@ -38,7 +38,7 @@ fn one_observer() -> Vec<String> {
 }
 
 /// The configured plugin.
-pub struct Fixture {
+pub(crate) struct Fixture {
     config: Config,
     host: Host,
 }

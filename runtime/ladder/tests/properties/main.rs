@@ -10,7 +10,7 @@ mod script;
 use proptest::prelude::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 3_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
 
     /// Everything that is shown to observers and everything that comes out, in order; the sentinel; the accounts.
     #[test]

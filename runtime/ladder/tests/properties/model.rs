@@ -178,7 +178,8 @@ impl Model {
         }
         let rest: Vec<&Item> = queue.iter().skip_while(|waiting| !waiting.held).collect();
         let hold = self.places[rung].policy.hold;
-        let text: u64 = rest.iter().map(|item| characters(item)).sum();
+        let payload = |item: &&Item| item.body.payload.iter().flat_map(|payload| payload.chars()).count() as u64;
+        let text: u64 = rest.iter().map(|item| characters(item) + payload(item)).sum();
         if rest.len() as u64 > hold.chunks || text > hold.text {
             // A queue that was over its bound before this chunk came would have been at fault then.
             return Err(FaultKind::HoldOverBound);

@@ -217,6 +217,17 @@ fn what_waits_behind_a_held_chunk_counts_against_the_bound() {
 }
 
 #[test]
+fn payloads_count_against_the_bound_on_text() {
+    let hold = Hold { chunks: 9, text: 8 };
+    let with_payload = || Move::Amend(Body { payload: Some("[1,2,3]".to_owned()), ..text("x") });
+    assert_eq!(shows([rung([with_payload()]), bounded(hold, [Buffer])], "a"), ["0 x!"]);
+    assert_eq!(
+        shows([rung([Continue, with_payload()]), bounded(hold, [Buffer, Continue])], "ab"),
+        ["fault of 1 at 1: hold_over_bound", "0 a", "1 x!"]
+    );
+}
+
+#[test]
 fn a_release_that_leaves_a_longer_chunk_held_is_bounded_as_well() {
     let hold = Hold { chunks: 9, text: 3 };
     let longer = rung([Continue, Continue, amend("long")]);
@@ -227,7 +238,7 @@ fn a_release_that_leaves_a_longer_chunk_held_is_bounded_as_well() {
 }
 
 #[test]
-fn a_thousand_released_chunks_go_on_without_deep_recursion() {
+fn a_thousand_chunks_released_by_each_of_three_observers_come_out_in_order() {
     let moves = || std::iter::repeat_n(Buffer, 999).chain([release_all()]);
     let letters: String = std::iter::repeat_n('a', 1_000).collect();
     let shown = shows([rung(moves()), rung(moves()), rung(moves())], &letters);

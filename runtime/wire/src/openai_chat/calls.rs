@@ -90,12 +90,13 @@ impl ChoiceState {
         (wire, true)
     }
 
-    /// The index that a call of the provider is written with: its own, unless a made call had it first.
+    /// The index that a call of the provider is written with: its own, unless another call was written with that first.
     pub(super) fn index_on_wire(&mut self, sent: u32) -> u32 {
         if let Some((_, moved)) = self.moved.iter().find(|(from, _)| *from == sent) {
             return *moved;
         }
-        if !self.made.iter().any(|call| call.wire == sent) {
+        let is_taken = self.made.iter().any(|call| call.wire == sent) || self.moved.iter().any(|(_, to)| *to == sent);
+        if !is_taken {
             return sent;
         }
         let moved = self.free_index();

@@ -240,15 +240,15 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         if let Some(name) = changed_member("name", piece, body) {
             inner.set("name", name, patches);
         }
+        let id = changed_member("id", piece, body).filter(|_| piece.slot() == Slot::ToolCall);
         if function == element {
-            return inner.write(patches);
+            id.into_iter().for_each(|id| inner.set("id", id, patches));
+        } else if let Some(id) = id {
+            let mut outer = Object::new(text, element);
+            outer.set("id", id, patches);
+            outer.write(patches);
         }
         inner.write(patches);
-        let mut outer = Object::new(text, element);
-        if let Some(id) = changed_member("id", piece, body) {
-            outer.set("id", id, patches);
-        }
-        outer.write(patches);
     }
 
     /// Puts a chunk where its new kind belongs.

@@ -1,180 +1,11 @@
 //! From data to chunks. One pass checks the JSON; what was found in a choice is then told in the contract's order,
 //! whatever the order of its members.
 
+use super::fields::{Fields, call, choice, holder, part, slot, top};
 use super::{OpenAiChat, Slot, is_text, usage};
 use crate::chunk::{Decoded, Entry, Piece, Place, Shape};
 use crate::json::{self, Kind, Malformed, Member, Scanner, Span};
 use seam_plugin_api::ChunkKind;
-
-/// The last member of each known name of one object.
-struct Fields<const N: usize> {
-    members: [Option<Member>; N],
-}
-
-impl<const N: usize> Fields<N> {
-    const fn new() -> Self {
-        Self { members: [None; N] }
-    }
-
-    /// Takes note of a member, and of the one of the same name that it hides.
-    fn set(&mut self, slot: Option<usize>, member: Member, decoded: &mut Decoded) {
-        let Some(place) = slot.and_then(|slot| self.members.get_mut(slot)) else { return };
-        if let Some(earlier) = place.replace(member) {
-            decoded.hidden.push(Span::new(earlier.key.start, earlier.value.end));
-        }
-    }
-
-    /// Reads an object all of whose values are only skipped.
-    fn read(
-        scanner: &mut Scanner<'_>,
-        text: &str,
-        slot_of: fn(&str) -> Option<usize>,
-        decoded: &mut Decoded,
-    ) -> Result<(Self, Span), Malformed> {
-        let mut fields = Self::new();
-        let span = scanner.members(|scanner, key| {
-            let value = scanner.skip()?;
-            fields.set(slot(text, key, slot_of), Member { key, value }, decoded);
-            Ok(value)
-        })?;
-        Ok((fields, span))
-    }
-
-    /// The fields of an object in a document that was scanned before; none of another kind of value.
-    fn within(text: &str, object: Span, slot_of: fn(&str) -> Option<usize>, decoded: &mut Decoded) -> Self {
-        Self::read(&mut Scanner::within(text, object), text, slot_of, decoded)
-            .map_or_else(|_| Self::new(), |(fields, _)| fields)
-    }
-
-    fn value(&self, slot: usize) -> Option<Span> {
-        self.members.get(slot).copied().flatten().map(|member| member.value)
-    }
-
-    fn of_kind(&self, slot: usize, text: &str, kind: Kind) -> Option<Span> {
-        self.value(slot).filter(|value| json::kind_of(text, *value) == kind)
-    }
-
-    /// The string in that field, if it says anything.
-    fn text(&self, slot: usize, text: &str) -> Option<Span> {
-        self.value(slot).filter(|value| is_text(text, *value))
-    }
-}
-
-/// The slot that a key names, spelt plainly or with escapes.
-fn slot(text: &str, key: Span, slot_of: fn(&str) -> Option<usize>) -> Option<usize> {
-    let plain = key.inside_quotes().of_str(text);
-    slot_of(plain).or_else(|| if plain.contains('\\') { slot_of(&json::key_name(text, key)) } else { None })
-}
-
-mod top {
-    pub(super) const CHOICES: usize = 0;
-    pub(super) const USAGE: usize = 1;
-    pub(super) const ERROR: usize = 2;
-    pub(super) const CITATIONS: usize = 3;
-    pub(super) const ID: usize = 4;
-    pub(super) const MODEL: usize = 5;
-    pub(super) const CREATED: usize = 6;
-
-    pub(super) fn slot(name: &str) -> Option<usize> {
-        match name {
-            "choices" => Some(CHOICES),
-            "usage" => Some(USAGE),
-            "error" => Some(ERROR),
-            "citations" => Some(CITATIONS),
-            "id" => Some(ID),
-            "model" => Some(MODEL),
-            "created" => Some(CREATED),
-            _ => None,
-        }
-    }
-}
-
-mod choice {
-    pub(super) const INDEX: usize = 0;
-    pub(super) const DELTA: usize = 1;
-    pub(super) const MESSAGE: usize = 2;
-    pub(super) const FINISH: usize = 3;
-    pub(super) const LOGPROBS: usize = 4;
-    pub(super) const USAGE: usize = 5;
-    pub(super) const ERROR: usize = 6;
-
-    pub(super) fn slot(name: &str) -> Option<usize> {
-        match name {
-            "index" => Some(INDEX),
-            "delta" => Some(DELTA),
-            "message" => Some(MESSAGE),
-            "finish_reason" => Some(FINISH),
-            "logprobs" => Some(LOGPROBS),
-            "usage" => Some(USAGE),
-            "error" => Some(ERROR),
-            _ => None,
-        }
-    }
-}
-
-mod holder {
-    pub(super) const REASONING_CONTENT: usize = 0;
-    pub(super) const REASONING: usize = 1;
-    pub(super) const DETAILS: usize = 2;
-    pub(super) const CONTENT: usize = 3;
-    pub(super) const REFUSAL: usize = 4;
-    pub(super) const TOOL_CALLS: usize = 5;
-    pub(super) const FUNCTION_CALL: usize = 6;
-    pub(super) const ANNOTATIONS: usize = 7;
-
-    pub(super) fn slot(name: &str) -> Option<usize> {
-        match name {
-            "reasoning_content" => Some(REASONING_CONTENT),
-            "reasoning" => Some(REASONING),
-            "reasoning_details" => Some(DETAILS),
-            "content" => Some(CONTENT),
-            "refusal" => Some(REFUSAL),
-            "tool_calls" => Some(TOOL_CALLS),
-            "function_call" => Some(FUNCTION_CALL),
-            "annotations" => Some(ANNOTATIONS),
-            _ => None,
-        }
-    }
-}
-
-mod call {
-    pub(super) const INDEX: usize = 0;
-    pub(super) const ID: usize = 1;
-    pub(super) const FUNCTION: usize = 2;
-    pub(super) const NAME: usize = 3;
-    pub(super) const ARGUMENTS: usize = 4;
-
-    /// The fields of a call and of the function in it; a custom tool's are called otherwise.
-    pub(super) fn slot(name: &str) -> Option<usize> {
-        match name {
-            "index" => Some(INDEX),
-            "id" => Some(ID),
-            "function" | "custom" => Some(FUNCTION),
-            "name" => Some(NAME),
-            "arguments" | "input" => Some(ARGUMENTS),
-            _ => None,
-        }
-    }
-}
-
-mod part {
-    pub(super) const TYPE: usize = 0;
-    pub(super) const TEXT: usize = 1;
-    pub(super) const THINKING: usize = 2;
-    pub(super) const REFUSAL: usize = 3;
-    pub(super) const SUMMARY: usize = 4;
-
-    pub(super) fn slot(name: &str) -> Option<usize> {
-        match name {
-            "type" => Some(TYPE),
-            "text" => Some(TEXT),
-            "thinking" => Some(THINKING),
-            "refusal" => Some(REFUSAL),
-            "summary" => Some(SUMMARY),
-            _ => None,
-        }
-    }
-}
 
 /// Where the chunks of one choice go.
 struct Target<'a> {
@@ -261,7 +92,7 @@ impl OpenAiChat {
                 scanner.skip()?
             };
             fields.set(slot, Member { key, value }, decoded);
-            Ok(value)
+            Ok(())
         })?;
         scanner.end()?;
         if fields.of_kind(top::CHOICES, text, Kind::Array).is_none() {
@@ -284,13 +115,13 @@ impl OpenAiChat {
         scanner.elements(|scanner| {
             container += 1;
             if scanner.kind()? != Kind::Object {
-                return scanner.skip();
+                return scanner.skip().map(drop);
             }
-            let (fields, span) = Fields::<7>::read(scanner, text, choice::slot, decoded)?;
+            let (fields, _) = Fields::<7>::read(scanner, text, choice::slot, decoded)?;
             let usage = fields.of_kind(choice::USAGE, text, Kind::Object).filter(|usage| usage::is_value(text, *usage));
             *choice_usage = usage.or(*choice_usage);
             self.read_choice(text, &fields, container - 1, decoded);
-            Ok(span)
+            Ok(())
         })
     }
 
@@ -401,7 +232,7 @@ fn read_reasoning(target: &mut Target<'_>, fields: &Fields<8>) {
     }
     let Some(details) = fields.of_kind(holder::DETAILS, text, Kind::Array) else { return };
     let details = read_details(text, details, target.decoded);
-    if !shown.is_some_and(|shown| spell([shown], text) == spell(details.iter().copied(), text)) {
+    if shown.is_none_or(|shown| spell([shown], text) != spell(details.iter().copied(), text)) {
         for detail in details {
             target.push_text(ChunkKind::ReasoningDelta, Slot::ReasoningDetail, detail);
         }
@@ -482,11 +313,33 @@ fn write_call(out: &mut String, number: u32, id: Option<Span>, name: Option<Span
 
 /// Whether a value carries anything: not null, not empty, and no object of such values only.
 fn says_anything(text: &str, value: Span) -> bool {
-    match json::kind_of(text, value) {
-        Kind::Null => false,
-        Kind::String => is_text(text, value),
-        Kind::Array => !json::elements_of(text, value).is_empty(),
-        Kind::Object => json::members_of(text, value).iter().any(|member| says_anything(text, member.value)),
-        Kind::Bool | Kind::Number => true,
+    next_says_anything(&mut Scanner::within(text, value)).unwrap_or(false)
+}
+
+/// As [`says_anything`], of the value that comes next. Each byte is looked at once, however deeply objects nest.
+fn next_says_anything(scanner: &mut Scanner<'_>) -> Result<bool, Malformed> {
+    let mut found = false;
+    match scanner.kind()? {
+        Kind::Object => {
+            scanner.members(|scanner, _| {
+                found |= next_says_anything(scanner)?;
+                Ok(())
+            })?;
+        }
+        Kind::Array => {
+            scanner.elements(|scanner| {
+                found = true;
+                scanner.skip().map(drop)
+            })?;
+        }
+        kind => {
+            let span = scanner.skip()?;
+            found = match kind {
+                Kind::Null => false,
+                Kind::String => span.end - span.start > 2,
+                _ => true,
+            };
+        }
     }
+    Ok(found)
 }

@@ -91,13 +91,10 @@ impl OpenAiChat {
             patches.replace(Span::new(hidden.start, after), "");
         }
         let plain = patches.apply(text);
+        // By a state of its own: this one has numbered the calls of the frame before.
         let mut again = Decoded::default();
-        self.decode_body(plain.as_bytes(), &mut again);
-        let mut rendered = self.rewrite(plain.as_bytes(), &again, edits, form);
-        if rendered.is_empty() {
-            rendered.data = Some(plain);
-        }
-        rendered
+        Self::new().decode_body(plain.as_bytes(), &mut again);
+        self.rewrite(plain.as_bytes(), &again, edits, form)
     }
 
     fn rewrite_opaque(&mut self, decoded: &Decoded, pieces: &[Piece<'_>], form: Form) -> Rendered {

@@ -1,5 +1,6 @@
 //! Decoding against a naive reader, rendering against its rules, ends, and real streams at every cut.
 
+mod calls;
 mod decoding;
 mod ends;
 mod naive;

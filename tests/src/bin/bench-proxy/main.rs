@@ -49,6 +49,8 @@ fn run() -> io::Result<()> {
     if settings.windows == 0 {
         return Err(io::Error::other("--windows 0: nothing to take a median of"));
     }
+    // What is started inherits it: a proxy has two connections for each of a thousand streams.
+    e2e::os::raise_open_files_limit(1 << 16)?;
     if cfg!(debug_assertions) {
         println!("This is a debug build: its figures mean nothing.");
     }

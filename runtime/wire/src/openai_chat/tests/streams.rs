@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use seam_plugin_api::ChunkKind;
+use serde_json::Value;
 
 use super::{Seen, decode_all, frames, naive, seen};
-use crate::{Decoded, OpenAiChat, SseDecoder, SseFrame};
+use crate::{Body, Chunk, Decoded, Edit, OpenAiChat, SseDecoder, SseFrame};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -48,10 +50,6 @@ fn raw(frames: &[SseFrame]) -> Vec<u8> {
     frames.iter().flat_map(|frame| frame.raw().to_vec()).collect()
 }
 
-fn data(frames: &[SseFrame]) -> Vec<Option<&[u8]>> {
-    frames.iter().map(SseFrame::data).filter(Option::is_some).collect()
-}
-
 /// One byte a read, and every cut in two. A decoder starts anew at each frame, so that a cut in the stream is a cut in
 /// one frame.
 fn check_cuts(path: &Path) {
@@ -64,17 +62,99 @@ fn check_cuts(path: &Path) {
     assert_eq!(decode_all(&single), decode_all(&whole), "{}", path.display());
     for frame in &whole {
         for cut in 0..=frame.raw().len() {
-            let (head, tail) = frame.raw().split_at(cut);
-            let again = cut_frames(&[head, tail]);
-            assert_eq!(raw(&again), frame.raw().to_vec(), "{} at {cut}", path.display());
-            assert_eq!(
-                data(&again),
-                frame.data().map(Some).into_iter().collect::<Vec<_>>(),
-                "{} at {cut}",
-                path.display()
-            );
+            check_cut(frame, cut, path);
         }
     }
+}
+
+/// One frame in two reads: the same event, and the same bytes.
+fn check_cut(frame: &SseFrame, cut: usize, path: &Path) {
+    let mut decoder = SseDecoder::new(1 << 24);
+    let (mut length, mut events) = (0, 0);
+    for read in [frame.raw().slice(..cut), frame.raw().slice(cut..)] {
+        decoder.feed(read);
+        let mut next = decoder.next_frame().unwrap();
+        while let Some(again) = next {
+            assert!(frame.raw()[length..].starts_with(again.raw()), "{} at {cut}", path.display());
+            length += again.raw().len();
+            if again.data().is_some() {
+                events += 1;
+                assert_eq!((again.data(), again.event()), (frame.data(), frame.event()), "{} at {cut}", path.display());
+            }
+            next = decoder.next_frame().unwrap();
+        }
+    }
+    let rest = decoder.finish();
+    events += rest.iter().filter(|rest| rest.data().is_some()).count();
+    length += rest.map_or(0, |rest| rest.raw().len());
+    assert_eq!(
+        (length, events),
+        (frame.raw().len(), usize::from(frame.data().is_some())),
+        "{} at {cut}",
+        path.display()
+    );
+}
+
+/// Each frame with every text changed: only that is changed, and it is changed wherever the frame says it.
+fn check_edits(path: &Path) {
+    for frame in frames(&std::fs::read(path).unwrap()) {
+        let (mut chat, mut decoded, mut out) = (OpenAiChat::new(), Decoded::default(), Vec::new());
+        let data = frame.data().unwrap_or_default();
+        chat.decode(&frame, &mut decoded);
+        let chunks: Vec<Chunk<'_>> = decoded.chunks(data).collect();
+        let edits: Vec<Edit<'_>> = chunks.iter().map(changed).collect();
+        chat.render(&frame, &decoded, &edits, &mut out);
+        let rendered = frames(&out).remove(0);
+        let again = decode_all(std::slice::from_ref(&rendered));
+        assert_eq!(again.len(), chunks.len(), "{}", path.display());
+        for (new, old) in again.iter().zip(&chunks) {
+            let text = if is_text(old) { "[R]" } else { old.text };
+            assert_eq!((new.choice, new.kind, new.text.as_str()), (old.choice, old.kind, text), "{}", path.display());
+        }
+        if edits.iter().all(|edit| *edit == Edit::Keep) {
+            assert_eq!(out, frame.raw().to_vec(), "{}", path.display());
+        } else {
+            let original = serde_json::from_slice::<Value>(data).unwrap();
+            let value = serde_json::from_slice::<Value>(rendered.data().unwrap()).unwrap();
+            assert_eq!(without_texts(value), without_texts(original), "{}", path.display());
+        }
+    }
+}
+
+fn is_text(chunk: &Chunk<'_>) -> bool {
+    matches!(chunk.kind, ChunkKind::ContentDelta | ChunkKind::ReasoningDelta | ChunkKind::ToolCallDelta)
+}
+
+fn changed<'a>(chunk: &Chunk<'a>) -> Edit<'a> {
+    match chunk.kind {
+        _ if is_text(chunk) => Edit::Replace(Body { kind: chunk.kind, text: "[R]", payload: chunk.payload }),
+        _ => Edit::Keep,
+    }
+}
+
+/// The document with every string in a `delta` that says something made the same.
+fn without_texts(mut value: Value) -> Value {
+    fn blank(value: &mut Value, name: &str) {
+        match value {
+            Value::String(text)
+                if matches!(
+                    name,
+                    "content" | "reasoning" | "reasoning_content" | "text" | "thinking" | "arguments"
+                ) =>
+            {
+                text.clear();
+            }
+            Value::Array(elements) => elements.iter_mut().for_each(|element| blank(element, name)),
+            Value::Object(members) => members.iter_mut().for_each(|(name, member)| blank(member, name)),
+            _ => {}
+        }
+    }
+    value.as_object_mut().unwrap().remove("obfuscation");
+    for choice in value["choices"].as_array_mut().unwrap() {
+        blank(&mut choice["delta"], "delta");
+        choice.as_object_mut().unwrap().remove("logprobs");
+    }
+    value
 }
 
 /// Each frame by itself, against the naive reader.
@@ -107,6 +187,16 @@ fn fixtures_are_the_same_for_a_cut_anywhere_in_the_stream() {
 #[test]
 fn fixtures_decode_as_the_naive_reader_decodes_them() {
     fixtures().iter().for_each(|path| check_chunks(path));
+}
+
+#[test]
+fn fixtures_take_an_edit_of_every_text() {
+    fixtures().iter().for_each(|path| check_edits(path));
+}
+
+#[test]
+fn recorded_streams_take_an_edit_of_every_text() {
+    recorded().iter().for_each(|path| check_edits(path));
 }
 
 #[test]

@@ -37,6 +37,7 @@ deny: ## Licences, advisories and duplicates of dependencies (needs cargo-deny a
 
 bench: ## The figures that need no second process, each beside its bar; also in target/figures.json
 	$(CARGO) build --locked --release --workspace --lib
+	$(CARGO) build --locked --release -p e2e --examples
 	$(CARGO) bench --locked -p e2e
 
 bench-proxy: ## The whole daemon's figures beside nginx (installs Debian's nginx if it is missing)

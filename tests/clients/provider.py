@@ -149,6 +149,8 @@ class ScriptedProvider:
             models = [{"id": name, "object": "model", "created": 0, "owned_by": "scripted"} for name in MODELS]
             exchange.document({"object": "list", "data": models})
             return
+        if exchange.received.path.split("?")[0] != "/v1/chat/completions":
+            raise LookupError(f"nothing is scripted for {exchange.received.path}")
         played = self._played[exchange.received.body["model"]]
         played.received.append(exchange.received)
         played.script(exchange)

@@ -5,16 +5,23 @@
 //! a single automaton: whatever began in it is over, and nothing in it was a match. Both sets are worked out from the
 //! automata themselves, configured patterns included, and may be empty.
 
+use std::collections::HashMap;
+
 use crate::automaton::{AT_END, Automaton, BEFORE, END, LIVE, State};
 use crate::recogniser::Recogniser;
 
+/// Ends a run.
 const TRIGGER: u8 = 0;
-const PLAIN: u8 = 1;
-const CUT: u8 = 2;
+/// Ends a run if the byte that follows is one of `second`; otherwise plain.
+const SUSPECT: u8 = 1;
+const PLAIN: u8 = 2;
+const CUT: u8 = 3;
 
 /// See the module.
 pub(crate) struct Prose {
     class: [u8; 256],
+    /// The bytes with which the attempts that must be seen to begin go on.
+    second: [bool; 256],
     /// Bytes between two cuts in which no candidate can come to the bound where it counts as matched.
     gap: usize,
 }
@@ -29,40 +36,62 @@ pub(crate) struct Run {
 }
 
 impl Prose {
-    /// Works out both sets for the recognisers.
+    /// Works out the sets for the recognisers.
     pub(crate) fn new(recognisers: &[Recogniser]) -> Self {
-        let mut plain = [false; 256];
-        for byte in 0..=u8::MAX {
-            plain[usize::from(byte)] =
-                byte.is_ascii_alphabetic() || !byte.is_ascii() || b" \t\r\n,;!?\"'()[]{}*`<>|".contains(&byte);
+        let mut class = [TRIGGER; 256];
+        for byte in (0..=u8::MAX).filter(|&byte| is_common(byte)) {
+            class[usize::from(byte)] = CUT;
         }
-        // Such an attempt must be seen to begin. Taking bytes away only makes runs shorter, so what was found to hold goes on to hold.
-        for recogniser in recognisers {
-            let automaton = &recogniser.automaton;
-            if matches_within(automaton, &plain) || goes_on_behind_a_space(automaton, &plain) {
-                for (plain, first) in plain.iter_mut().zip(automaton.first_bytes()) {
-                    *plain &= !first;
+        let mut prose = Self { class, second: [false; 256], gap: usize::MAX };
+        let alive: Vec<Vec<State>> =
+            recognisers.iter().map(|recogniser| prose.suspect(&recogniser.automaton)).collect();
+        for (recogniser, states) in recognisers.iter().zip(alive) {
+            prose.spare(recogniser, &states);
+        }
+        prose
+    }
+
+    /// Makes those bytes suspects with which an attempt begins that plain bytes alone would make a match, or that would
+    /// survive a space, where prose is to be cut: such an attempt must be seen to begin. Answers the states of all other
+    /// attempts. Whatever becomes a trigger later makes runs shorter and what was found here no less true.
+    fn suspect(&mut self, automaton: &Automaton) -> Vec<State> {
+        let starts = automaton.start_states();
+        let mut alive = vec![false; automaton.len()];
+        // Most bytes begin an attempt alike.
+        let mut known: HashMap<Vec<State>, Vec<State>> = HashMap::new();
+        for byte in (0..=u8::MAX).filter(|&byte| is_common(byte)) {
+            let begun: Vec<State> = starts.iter().map(|&start| automaton.step(start, byte)).collect();
+            let states = known.entry(begun.clone()).or_insert_with(|| reached(automaton, &begun));
+            if !states.iter().any(|&state| is_offence(automaton, state)) {
+                states.iter().for_each(|&state| alive[usize::from(state)] = true);
+            } else if begun.iter().any(|&state| automaton.flags(state) & (END | AT_END) != 0) {
+                self.class[usize::from(byte)] = TRIGGER;
+            } else {
+                self.class[usize::from(byte)] = self.class[usize::from(byte)].min(SUSPECT);
+                for next in 0..=u8::MAX {
+                    let goes_on = |&state: &State| automaton.flags(automaton.step(state, next)) != 0;
+                    self.second[usize::from(next)] |= begun.iter().any(goes_on);
                 }
             }
         }
-        let mut gap = usize::MAX;
-        let mut class = plain.map(|plain| if plain { CUT } else { TRIGGER });
-        for recogniser in recognisers {
-            let automaton = &recogniser.automaton;
-            let states = reached(automaton, &plain);
-            if states.len() > automaton.start_states().len() {
-                gap = gap.min(usize::try_from(recogniser.bound).unwrap_or(usize::MAX));
-            }
-            for state in states {
-                for byte in 0..=u8::MAX {
-                    let at = &mut class[usize::from(byte)];
-                    if *at == CUT && automaton.flags(automaton.step(state, byte)) & LIVE != 0 {
-                        *at = PLAIN;
-                    }
+        let others = (0..).zip(alive).filter_map(|(state, alive)| alive.then_some(state));
+        starts.iter().copied().chain(others).collect()
+    }
+
+    /// Takes the name of a cut from the bytes that leave one of the states alive.
+    fn spare(&mut self, recogniser: &Recogniser, states: &[State]) {
+        let automaton = &recogniser.automaton;
+        if states.len() > automaton.start_states().len() {
+            self.gap = self.gap.min(usize::try_from(recogniser.bound).unwrap_or(usize::MAX));
+        }
+        for &state in states {
+            for byte in 0..=u8::MAX {
+                let class = &mut self.class[usize::from(byte)];
+                if *class == CUT && automaton.flags(automaton.step(state, byte)) & LIVE != 0 {
+                    *class = PLAIN;
                 }
             }
         }
-        Self { class, gap }
     }
 
     /// Passes the run of plain bytes that begins at `from`, where no attempt is alive.
@@ -72,6 +101,9 @@ impl Prose {
         for (at, &byte) in bytes.iter().enumerate().skip(from) {
             match self.class[usize::from(byte)] {
                 TRIGGER => return Run { to, until: at + 1 },
+                SUSPECT if bytes.get(at + 1).is_none_or(|&next| self.second[usize::from(next)]) => {
+                    return Run { to, until: at + 1 };
+                }
                 CUT if at - to >= self.gap => return Run { to, until: at + 1 },
                 CUT => to = at + 1,
                 _ => {}
@@ -81,33 +113,67 @@ impl Prose {
     }
 }
 
-/// Every state that an attempt can be in after none or some plain bytes.
-fn reached(automaton: &Automaton, plain: &[bool; 256]) -> Vec<State> {
+/// What prose is made of.
+fn is_common(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || !byte.is_ascii() || b" \t\r\n,;!?\"'()[]{}*`<>|".contains(&byte)
+}
+
+/// Whether a state is a match, or survives a space.
+fn is_offence(automaton: &Automaton, state: State) -> bool {
+    automaton.flags(state) & (END | BEFORE | AT_END) != 0 || automaton.flags(automaton.step(state, b' ')) & LIVE != 0
+}
+
+/// The given states and every one that common bytes lead to from them, as far as they are alive.
+fn reached(automaton: &Automaton, from: &[State]) -> Vec<State> {
     let mut seen = vec![false; automaton.len()];
-    let mut states = automaton.start_states();
-    for &state in &states {
-        seen[usize::from(state)] = true;
-    }
+    let mut states = Vec::new();
+    let mut meet = |state: State, states: &mut Vec<State>| {
+        if !seen[usize::from(state)] && automaton.flags(state) != 0 {
+            seen[usize::from(state)] = true;
+            states.push(state);
+        }
+    };
+    from.iter().for_each(|&state| meet(state, &mut states));
     let mut done = 0;
     while let Some(&state) = states.get(done) {
         done += 1;
-        for byte in (0..=u8::MAX).filter(|&byte| plain[usize::from(byte)]) {
-            let to = automaton.step(state, byte);
-            if !seen[usize::from(to)] && automaton.flags(to) & (LIVE | END | BEFORE) != 0 {
-                seen[usize::from(to)] = true;
-                states.push(to);
-            }
+        for byte in (0..=u8::MAX).filter(|&byte| is_common(byte)) {
+            meet(automaton.step(state, byte), &mut states);
         }
     }
     states
 }
 
-/// Whether plain bytes alone make a match.
-fn matches_within(automaton: &Automaton, plain: &[bool; 256]) -> bool {
-    reached(automaton, plain).into_iter().any(|state| automaton.flags(state) & (END | BEFORE | AT_END) != 0)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::tests::every_kind;
 
-/// Whether an attempt survives a space, where prose is to be cut.
-fn goes_on_behind_a_space(automaton: &Automaton, plain: &[bool; 256]) -> bool {
-    reached(automaton, plain).into_iter().any(|state| automaton.flags(automaton.step(state, b' ')) & LIVE != 0)
+    fn bytes_of(prose: &Prose, class: u8) -> String {
+        (0..128).filter(|&byte: &u8| prose.class[usize::from(byte)] == class).map(char::from).collect()
+    }
+
+    #[test]
+    fn the_built_in_kinds_leave_most_letters_to_prose() {
+        let prose = &every_kind().prose;
+        assert_eq!(bytes_of(prose, PLAIN), "(CDEFGHIJKLMNOPQRTUVWXYZacdefghijklmnopqrstuvwxyz");
+        assert_eq!(bytes_of(prose, CUT), "\t\n\r !\"')*,;<>?[]`{|}");
+    }
+
+    #[test]
+    fn a_run_leads_behind_its_last_cut() {
+        let prose = &every_kind().prose;
+        assert_eq!(prose.run(b"one two, three", 0), Run { to: 9, until: 14 });
+        assert_eq!(prose.run(b"one two, a3", 0), Run { to: 9, until: 11 });
+        assert_eq!(prose.run(b"7 up", 0), Run { to: 0, until: 1 });
+    }
+
+    #[test]
+    fn a_pattern_over_plain_bytes_takes_its_first_ones_away() {
+        let hir = regex_syntax::Parser::new().parse("(?i:project) [a-z]+").expect("a pattern");
+        let recogniser = Recogniser::configured(0, &hir, 100).expect("small");
+        let prose = Prose::new(&[recogniser]);
+        assert!(!bytes_of(&prose, PLAIN).contains(['p', 'P']) && !bytes_of(&prose, CUT).contains(['p', 'P']));
+        assert!(bytes_of(&prose, CUT).contains(' '));
+    }
 }

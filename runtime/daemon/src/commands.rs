@@ -48,22 +48,34 @@ pub fn refuse(refusal: &Refusal, json: bool, colour: bool) -> Exit {
 #[must_use]
 pub fn check(check: &cli::Check, colour: bool) -> Exit {
     let made = config::load(&check.config).map_err(Refusal::from).and_then(|loaded| {
-        let loader = Loader::new(loaded.config.server.state_dir)
+        // A folder that is not there yet is left to the daemon to make.
+        let private_folder = loaded.config.server.state_dir.filter(|folder| folder.is_dir());
+        let loader = Loader::new(private_folder)
             .map_err(|error| Refusal::System(format!("cannot make the folder for private copies of plugins: {error}")))?;
         make_snapshot(&check.config, &loader, None)
     });
-    match made {
-        Ok(_) if check.json => print("[]"),
-        Ok(snapshot) => print(&format!(
-            "{} is good: {} provider(s), {} route(s), {} plugin(s)",
-            check.config.display(),
-            snapshot.providers.len(),
-            snapshot.routes.len(),
-            snapshot.generation.plugins().len(),
-        )),
+    let made = match made {
+        Ok(made) => made,
         Err(refusal) => return refuse(&refusal, check.json, colour),
+    };
+    if check.json {
+        print("[]");
+        return Exit::Ok;
     }
+    for warning in &made.warnings {
+        print_error(&format!("warning: {warning}"));
+    }
+    let counts = [
+        counted(made.snapshot.providers.len(), "provider"),
+        counted(made.snapshot.routes.len(), "route"),
+        counted(made.snapshot.generation.plugins().len(), "plugin"),
+    ];
+    print(&format!("{} is good: {}", check.config.display(), counts.join(", ")));
     Exit::Ok
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// `seamd plugin inspect`.
@@ -96,7 +108,10 @@ pub fn reload(reload: &cli::Reload, colour: bool) -> Exit {
         Ok((StatusCode::OK, answer)) => (Exit::Ok, answer),
         Ok((_, answer)) => (Exit::Refused, answer),
         Err(error) => {
-            let text = format!("no daemon answers at {address}: {}", with_causes(&*error));
+            let mut text = format!("no daemon answers at {address}: {}", with_causes(&*error));
+            if matches!(address, AdminAddress::Tcp(address) if address.port() == 0) {
+                text += "; the port was left to the system: name the one that the daemon said with --admin";
+            }
             (Exit::Unreachable, json!({ "accepted": false, "text": text }))
         }
     };

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use seam_host::{GenerationUse, Generations, Loader, OnLoadError, PluginSpec, Reason, Rejection};
+use seam_host::{GenerationUse, Generations, Loaded, Loader, OnLoadError, PluginSpec, Reason, Rejection};
 use seam_ladder::{Hold, OnEndHeld, OnFault, Policy};
 use tokio::sync::watch;
 
@@ -75,11 +75,30 @@ impl From<LoadError> for Refusal {
     }
 }
 
+/// A snapshot, and what its operator should know of it.
+pub struct Made {
+    /// The snapshot. Nothing runs with it yet.
+    pub snapshot: Snapshot,
+    /// What does not keep it from running, each in one line: plugins that it is without, and what those that it has warn of.
+    pub warnings: Vec<String>,
+}
+
+impl Made {
+    /// The snapshot, its warnings in the log.
+    #[must_use]
+    pub fn with_warnings_logged(self) -> Snapshot {
+        for warning in &self.warnings {
+            tracing::warn!("{warning}");
+        }
+        self.snapshot
+    }
+}
+
 /// Reads a configuration and makes everything that it names: what start-up, `seamd check` and a reload all do.
 ///
 /// # Errors
 /// Every fault of the file, of its providers and of its plugins at once.
-pub fn make_snapshot(file: &Path, loader: &Loader, previous: Option<&Snapshot>) -> Result<Snapshot, Refusal> {
+pub fn make_snapshot(file: &Path, loader: &Loader, previous: Option<&Snapshot>) -> Result<Made, Refusal> {
     let loaded = config::load(file)?;
     snapshot_of(loaded.config, &loaded.source, loader, previous)
 }
@@ -93,7 +112,7 @@ pub fn snapshot_of(
     source: &Source,
     loader: &Loader,
     previous: Option<&Snapshot>,
-) -> Result<Snapshot, Refusal> {
+) -> Result<Made, Refusal> {
     let mut report = source.report();
     if let Some(previous) = previous {
         refuse_what_needs_a_restart(&previous.config, &config, &mut report);
@@ -102,10 +121,8 @@ pub fn snapshot_of(
     let specs: Vec<PluginSpec> = config.plugins.iter().map(plugin_spec).collect();
     match loader.load(&specs) {
         Ok(loaded) if report.is_empty() => {
-            for rejection in &loaded.skipped {
-                tracing::warn!(plugin = rejection.plugin, error = %rejection, "a plugin was skipped");
-            }
-            Ok(Snapshot::new(Arc::new(config), loaded.generation, providers))
+            let warnings = warnings(&loaded);
+            Ok(Made { snapshot: Snapshot::new(Arc::new(config), loaded.generation, providers), warnings })
         }
         Ok(_) => Err(Refusal::Faults(Box::new(report))),
         Err(rejections) => {
@@ -115,6 +132,14 @@ pub fn snapshot_of(
             Err(Refusal::Faults(Box::new(report)))
         }
     }
+}
+
+fn warnings(loaded: &Loaded) -> Vec<String> {
+    let skipped = loaded.skipped.iter().map(|rejection| format!("skipped {rejection}"));
+    let warned = loaded.generation.plugins().iter().flat_map(|plugin| {
+        plugin.warnings().iter().map(|warning| format!("plugin {} ({}): {warning}", plugin.name(), plugin.path().display()))
+    });
+    skipped.chain(warned).collect()
 }
 
 fn make_providers(config: &Config, previous: Option<&Snapshot>, report: &mut Report) -> Vec<Arc<Provider>> {
@@ -150,7 +175,7 @@ fn add_rejection(report: &mut Report, rejection: &Rejection) {
     match &rejection.reason {
         Reason::Config(faults) => {
             for fault in faults {
-                let message = format!("plugin {:?}: {}", rejection.plugin, fault.message);
+                let message = format!("{} (plugin {})", fault.message, rejection.plugin);
                 report.add_plugin_fault(rejection.index, &fault.path, message);
             }
         }
@@ -250,7 +275,8 @@ impl Control {
         let began = SystemTime::now();
         *read = FileStates::now(&self.snapshot.load().config.files());
         match make_snapshot(&self.file, &self.loader, Some(&self.snapshot.load())) {
-            Ok(snapshot) => {
+            Ok(made) => {
+                let snapshot = made.with_warnings_logged();
                 let number = snapshot.generation.number();
                 *read = read.as_read(&snapshot.config.files(), began);
                 self.generations.install(Arc::clone(&snapshot.generation));

@@ -43,7 +43,7 @@ pub fn run(file: &Path, colour: bool) -> Result<(), Refusal> {
     let loader = Loader::new(loaded.config.server.state_dir.clone())
         .map_err(|error| Refusal::System(format!("cannot make the folder for private copies of plugins: {error}")))?;
     let loader = Arc::new(loader);
-    let snapshot = snapshot_of(loaded.config, &loaded.source, &loader, None)?;
+    let snapshot = snapshot_of(loaded.config, &loaded.source, &loader, None)?.with_warnings_logged();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -93,15 +93,18 @@ async fn serve(
     let address = listener.local_addr().map_err(|error| cannot_bind("server.listen", &server.listen, error))?;
     let admin_address = admin_listener.address().map_err(|error| cannot_bind("server.admin", &server.admin, error))?;
     let accepting = tokio::spawn(Acceptor { listener, workers, phases: phases.clone() }.run());
+    let under_way = invocations.clone();
     let admin = Arc::new(Admin { control: Arc::clone(&control), invocations, phases, registry });
     tokio::spawn(admin.serve(admin_listener));
     begin_watch(&control);
     say_ready(&address.to_string(), &admin_address, control.snapshot().generation.number());
 
     let signals = until_told_to_end(signals, &control).await;
+    // As it is now: a reload may have changed it.
+    let drain_timeout = control.snapshot().config.server.drain_timeout;
+    tracing::info!(running = under_way.count(), ?drain_timeout, "told to end: no new streams");
     match accepting_ends(&stage, accepting).await {
-        // As it is now: a reload may have changed it.
-        Some(workers) => drain(workers, &stage, signals, control.snapshot().config.server.drain_timeout).await,
+        Some(workers) => drain(workers, &stage, signals, drain_timeout).await,
         None => tracing::error!("the acceptor was gone before the end"),
     }
     Ok(())
@@ -156,7 +159,6 @@ async fn until_told_to_end(mut signals: Signals, control: &Arc<Control>) -> Sign
 }
 
 async fn accepting_ends(stage: &Sender<Phase>, accepting: tokio::task::JoinHandle<Workers>) -> Option<Workers> {
-    tracing::info!("told to end: no new streams");
     stage.send_replace(Phase::Draining);
     accepting.await.ok()
 }

@@ -11,7 +11,8 @@ pub(crate) struct Copy {
 
 /// Every copy that plugins are built against.
 pub(crate) fn copies() -> Vec<Copy> {
-    let copy = |name, version: &str, edits: Vec<Edit>| Copy { name, edits: [vec![of_version(version)], edits].concat() };
+    let copy =
+        |name, version: &str, edits: Vec<Edit>| Copy { name, edits: [vec![of_version(version)], edits].concat() };
     vec![
         copy("newer", "1.1.0", extended("greeting", "farewell", 7)),
         copy("fork", "1.2.0", extended("weather", "harvest", 70)),
@@ -45,7 +46,10 @@ fn extended(service: &str, slot: &str, number: u64) -> Vec<Edit> {
          unsafe {{ later.as_ref() }}.map(|later| (later.ask)(asked))\n    }}\n}}\n\n"
     );
     let found = |name: &str| {
-        format!("if (name, version) == (\"{name}\", 1) {{ return std::ptr::from_ref(&{LATER}).cast(); }}\n", LATER = LATER)
+        format!(
+            "if (name, version) == (\"{name}\", 1) {{ return std::ptr::from_ref(&{LATER}).cast(); }}\n",
+            LATER = LATER
+        )
     };
     let ask_slot = format!(
         "    /// Asks the later slot.\n    fn {slot}(&self) -> Option<u64> {{\n        \
@@ -84,7 +88,11 @@ const LATER: &str = "crate::abi::services::LATER";
 fn wide_chunk() -> Vec<Edit> {
     vec![
         ("src/chunk.rs", "    kind: u8,\n", "    kind: u8,\n    language: u64,\n".to_owned()),
-        ("src/chunk.rs", "kind: kind.code(), text: text.into()", "kind: kind.code(), language: 0, text: text.into()".to_owned()),
+        (
+            "src/chunk.rs",
+            "kind: kind.code(), text: text.into()",
+            "kind: kind.code(), language: 0, text: text.into()".to_owned(),
+        ),
     ]
 }
 
@@ -95,7 +103,10 @@ fn chunk_of_56_bytes() -> Edit {
 fn wide_reply() -> Vec<Edit> {
     let edit = |old: &'static str, new: &str| ("src/abi/raw.rs", old, new.to_owned());
     vec![
-        edit("    pub(crate) strip_accumulated: u64,\n", "    pub(crate) strip_accumulated: u64,\n    pub(crate) confidence: u64,\n"),
+        edit(
+            "    pub(crate) strip_accumulated: u64,\n",
+            "    pub(crate) strip_accumulated: u64,\n    pub(crate) confidence: u64,\n",
+        ),
         edit("        strip_accumulated: 0,\n", "        strip_accumulated: 0,\n        confidence: 0,\n"),
         ("src/abi/layout.rs", "size_of::<Reply>() == 120", "size_of::<Reply>() == 128".to_owned()),
     ]
@@ -106,7 +117,11 @@ fn wide_module() -> Vec<Edit> {
     let find = "    pub(crate) find: unsafe extern \"C\" fn(name: RStr<'_>, version: u32) -> *const (),\n";
     vec![
         ("src/abi/module.rs", find, format!("{find}    pub(crate) extra: u64,\n")),
-        ("src/abi/module.rs", "configure: configure::<P>, find }", "configure: configure::<P>, find, extra: 0 }".to_owned()),
+        (
+            "src/abi/module.rs",
+            "configure: configure::<P>, find }",
+            "configure: configure::<P>, find, extra: 0 }".to_owned(),
+        ),
     ]
 }
 

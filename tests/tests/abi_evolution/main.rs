@@ -5,6 +5,10 @@
 //!   plugin-api ─ edits.rs ─► copies of it, each changed in a few lines ─┐
 //!   plugin sources ─ sources.rs ────────────────────────────────────────┴─ workspace.rs ─► one cargo build, kept in target
 //! ```
+#![expect(
+    clippy::unwrap_used, clippy::expect_used, clippy::panic,
+    reason = "what the tests share says by panicking what must hold, as they do"
+)]
 
 mod edits;
 mod sources;
@@ -89,7 +93,8 @@ fn lines(rejections: &[Rejection]) -> String {
 
 /// What a host of `seam-plugin-api` 1.1.0 says of plugins.
 fn in_the_newer_host(names: &[&str]) -> String {
-    let output = Command::new(built().program("newer-host")).args(names.iter().map(|name| library(name))).output().unwrap();
+    let output =
+        Command::new(built().program("newer-host")).args(names.iter().map(|name| library(name))).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8(output.stdout).unwrap()
 }

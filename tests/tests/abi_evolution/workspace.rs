@@ -109,7 +109,8 @@ fn copy_folder(from: &Path, to: &Path, edits: &[(&str, &str, String)]) {
 /// The sources of a crate. Crates below it, snapshots and hidden files are left out.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let (folders, mut found): (Vec<_>, Vec<_>) = entries.filter(|path| !is_hidden(path)).partition(|path| path.is_dir());
+    let (folders, mut found): (Vec<_>, Vec<_>) =
+        entries.filter(|path| !is_hidden(path)).partition(|path| path.is_dir());
     for inner in folders.iter().filter(|inner| !inner.join("Cargo.toml").exists() && !inner.ends_with("snapshots")) {
         found.extend(files(inner));
     }

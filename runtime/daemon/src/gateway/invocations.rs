@@ -24,10 +24,16 @@ pub struct Invocations {
 struct Entry {
     invocation: Arc<Invocation>,
     generation: Arc<Generation>,
-    pulse: Arc<Pulse>,
+    watched: Watched,
     began: Instant,
+}
+
+/// What is watched of a ladder from outside while it works.
+pub struct Watched {
+    /// Which rung a chunk is with.
+    pub pulse: Arc<Pulse>,
     /// Plugin and observer of each rung, by the pulse's number.
-    observers: Vec<(Arc<str>, Arc<str>)>,
+    pub observers: Vec<(Arc<str>, Arc<str>)>,
 }
 
 /// One invocation under way, as the admin surface shows it.
@@ -67,7 +73,7 @@ impl Invocations {
 
 impl Entry {
     fn show(&self) -> InFlight {
-        let in_call = self.pulse.current().and_then(|rung| self.observers.get(rung));
+        let in_call = self.watched.pulse.current().and_then(|rung| self.watched.observers.get(rung));
         InFlight {
             invocation_id: self.invocation.invocation_id.clone(),
             model: self.invocation.model.clone(),
@@ -111,11 +117,10 @@ impl Record {
         metrics: &Arc<Metrics>,
         invocation: Arc<Invocation>,
         generation: Arc<Generation>,
-        ladder: (Arc<Pulse>, Vec<(Arc<str>, Arc<str>)>),
+        watched: Watched,
     ) -> Self {
         let number = invocations.next.fetch_add(1, Ordering::Relaxed);
-        let (pulse, observers) = ladder;
-        let entry = Arc::new(Entry { invocation, generation, pulse, began: Instant::now(), observers });
+        let entry = Arc::new(Entry { invocation, generation, watched, began: Instant::now() });
         invocations.table.lock().insert(number, Arc::clone(&entry));
         Self { invocations: invocations.clone(), metrics: Arc::clone(metrics), number, entry, first_byte: None }
     }

@@ -20,7 +20,7 @@ use seam_wire::ChatRequest;
 
 use super::answer::{StreamedAnswer, nanos};
 use super::body::ReplyBody;
-use super::invocations::{Ended, Invocations, Record};
+use super::invocations::{Ended, Invocations, Record, Watched};
 use super::phase::{Phase, Phases};
 use super::reply::{Blame, error, json, upstream_error};
 use crate::metrics::Metrics;
@@ -67,8 +67,11 @@ pub struct Gateway {
     pub phases: Phases,
 }
 
+/// The reply that says why there is no other.
+type Refused = Box<Response<ReplyBody>>;
+
 /// A reply, or the one that says why there is none.
-type Handled = Result<Response<ReplyBody>, Response<ReplyBody>>;
+type Handled = Result<Response<ReplyBody>, Refused>;
 
 /// An invocation whose ladder stands and whose provider has not been called yet.
 struct Begun {
@@ -86,7 +89,7 @@ impl Gateway {
         } else {
             self.chat(&snapshot, request).await
         };
-        let response = handled.unwrap_or_else(|refusal| refusal);
+        let response = handled.unwrap_or_else(|refused| *refused);
         self.metrics.request(response.status());
         response
     }
@@ -94,9 +97,9 @@ impl Gateway {
     /// The models of the provider that chat completions go to.
     async fn models(&self, snapshot: &Snapshot, request: Request<Incoming>) -> Handled {
         if request.method() != Method::GET {
-            return Err(wrong_method(Method::GET));
+            return Err(Box::new(wrong_method(Method::GET)));
         }
-        let Some(route) = snapshot.routes.first() else { return Err(no_route(snapshot, request.uri().path())) };
+        let Some(route) = snapshot.routes.first() else { return Err(Box::new(no_route(snapshot, request.uri().path()))) };
         if let Some(names) = route.provider.recorded_models() {
             return Ok(json(StatusCode::OK, seam_wire::models_body(&names, route.provider.name())));
         }
@@ -110,24 +113,25 @@ impl Gateway {
             model: String::new(),
             stream: false,
         };
-        let answer = route.provider.call(&self.pool, call).await.map_err(|error| upstream_error(&error))?;
+        let answer = route.provider.call(&self.pool, call).await.map_err(|error| Box::new(upstream_error(&error)))?;
         Ok(passed_on(answer))
     }
 
     async fn chat(&self, snapshot: &Arc<Snapshot>, request: Request<Incoming>) -> Handled {
         let path = request.uri().path();
-        let route = snapshot.route(path).ok_or_else(|| no_route(snapshot, path))?.clone();
+        let route = snapshot.route(path).ok_or_else(|| Box::new(no_route(snapshot, path)))?.clone();
         if request.method() != Method::POST {
-            return Err(wrong_method(Method::POST));
+            return Err(Box::new(wrong_method(Method::POST)));
         }
         if self.phases.now() != Phase::Running {
             let message = "seamd is shutting down and takes no new streams; ask again";
-            return Err(error(StatusCode::SERVICE_UNAVAILABLE, Blame::Seamd, "shutdown", message));
+            return Err(Box::new(error(StatusCode::SERVICE_UNAVAILABLE, Blame::Seamd, "shutdown", message)));
         }
         let (head, body) = request.into_parts();
         let body = collect_request(body, snapshot.max_request).await?;
         let chat = ChatRequest::read(&body).map_err(|message| {
-            error(StatusCode::BAD_REQUEST, Blame::Client, "invalid_body", &format!("the request's body {message}"))
+            let message = format!("the request's body {message}");
+            Box::new(error(StatusCode::BAD_REQUEST, Blame::Client, "invalid_body", &message))
         })?;
         let (model, stream) = (chat.model.clone(), chat.stream);
         let invocation = Arc::new(invocation(&head.headers, &route, chat)?);
@@ -145,10 +149,10 @@ impl Gateway {
     }
 
     /// Makes the ladder of an invocation.
-    fn begin(&self, snapshot: &Snapshot, invocation: Arc<Invocation>) -> Result<Begun, Response<ReplyBody>> {
+    fn begin(&self, snapshot: &Snapshot, invocation: Arc<Invocation>) -> Result<Begun, Refused> {
         let generation = Arc::clone(&snapshot.generation);
         let rungs: Vec<Rung<LoadedObserver>> =
-            generation.rungs(&invocation).map_err(|failed| not_made(failed, &invocation))?;
+            generation.rungs(&invocation).map_err(|failed| Box::new(not_made(failed, &invocation)))?;
         let observers = rungs.iter().map(|rung| (Arc::clone(&rung.plugin), Arc::clone(&rung.observer_id))).collect();
         let pulse = Arc::new(Pulse::default());
         let record = Record::begin(
@@ -156,7 +160,7 @@ impl Gateway {
             &self.metrics,
             Arc::clone(&invocation),
             generation,
-            (Arc::clone(&pulse), observers),
+            Watched { pulse: Arc::clone(&pulse), observers },
         );
         let ladder = Ladder::new(rungs, Arc::clone(&invocation), pulse);
         Ok(Begun { ladder, record, invocation })
@@ -182,7 +186,7 @@ impl Gateway {
         if let Some(encoding) = answer.headers.get(CONTENT_ENCODING).filter(|value| *value != "identity") {
             let message = format!("the provider answered in content encoding {encoding:?}, which was not asked for and cannot be observed");
             unanswered.end(Outcome::ProviderError, 502, Some(&message));
-            return Err(error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_content_encoding", &message));
+            return Err(Box::new(error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_content_encoding", &message)));
         }
         let reply = if is_event_stream(&answer.headers) {
             self.streamed(answer, &mut unanswered)
@@ -276,7 +280,7 @@ impl Drop for Unanswered {
 }
 
 /// What is known of an invocation when it begins.
-fn invocation(headers: &HeaderMap, route: &SnapshotRoute, chat: ChatRequest) -> Result<Invocation, Response<ReplyBody>> {
+fn invocation(headers: &HeaderMap, route: &SnapshotRoute, chat: ChatRequest) -> Result<Invocation, Refused> {
     let id = uuid::Uuid::now_v7();
     let invocation_id = id.to_string();
     let turn_id = text_of(headers, &TURN_ID).map_or_else(|| invocation_id.clone(), str::to_owned);
@@ -296,12 +300,12 @@ fn invocation(headers: &HeaderMap, route: &SnapshotRoute, chat: ChatRequest) -> 
     })
 }
 
-fn call_class(headers: &HeaderMap, default: CallClass) -> Result<CallClass, Response<ReplyBody>> {
+fn call_class(headers: &HeaderMap, default: CallClass) -> Result<CallClass, Refused> {
     let Some(value) = headers.get(&CALL_CLASS) else { return Ok(default) };
     value.to_str().ok().and_then(CallClass::from_name).ok_or_else(|| {
         let known: Vec<&str> = CallClass::ALL.iter().map(|class| class.as_str()).collect();
         let message = format!("the header {CALL_CLASS} says {value:?}; it may say {}", known.join(", "));
-        error(StatusCode::BAD_REQUEST, Blame::Client, "invalid_call_class", &message)
+        Box::new(error(StatusCode::BAD_REQUEST, Blame::Client, "invalid_call_class", &message))
     })
 }
 
@@ -317,16 +321,16 @@ fn correlation(headers: &HeaderMap) -> Vec<(String, String)> {
     values.collect()
 }
 
-async fn collect_request(body: Incoming, limit: usize) -> Result<Bytes, Response<ReplyBody>> {
+async fn collect_request(body: Incoming, limit: usize) -> Result<Bytes, Refused> {
     match Limited::new(body, limit).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(failed) if failed.is::<LengthLimitError>() => {
             let message = format!("the request's body is over {limit} bytes, which is server.max_request");
-            Err(error(StatusCode::PAYLOAD_TOO_LARGE, Blame::Client, "request_too_large", &message))
+            Err(Box::new(error(StatusCode::PAYLOAD_TOO_LARGE, Blame::Client, "request_too_large", &message)))
         }
         Err(failed) => {
             let message = format!("the request's body did not arrive: {failed}");
-            Err(error(StatusCode::BAD_REQUEST, Blame::Client, "request_broke_off", &message))
+            Err(Box::new(error(StatusCode::BAD_REQUEST, Blame::Client, "request_broke_off", &message)))
         }
     }
 }

@@ -83,7 +83,8 @@ pub(crate) enum Fault {
 }
 
 impl Config {
-    /// Panics, as the table says.
+    /// Panics, as the table says, at the place that calls it.
+    #[track_caller]
     pub(crate) fn panic(self) -> ! {
         panic!("broken, as its table says")
     }

@@ -162,6 +162,15 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The same view for another observer: only what is the observer's own differs. For whoever drives several observers
+    /// with one chunk.
+    #[inline]
+    pub fn turn_to(&mut self, seen: u64, held_chunks: u64, held_length: u64) {
+        self.seen = seen;
+        self.held_chunks = held_chunks;
+        self.held_length = held_length;
+    }
+
     /// The answer text delivered so far in the chunk's choice: what came out of the whole ladder.
     #[must_use]
     pub fn delivered(&self) -> &'a str {

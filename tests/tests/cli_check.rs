@@ -47,7 +47,10 @@ async fn faults_are_a_list_for_machines() {
     let faults: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(faults.as_array().unwrap().len(), 1);
     let fault = &faults[0];
-    assert_eq!((&fault["file"], &fault["key"], &fault["column"]), (&"seamd.toml".into(), &"plugin[0].path".into(), &8.into()));
+    assert_eq!(
+        (&fault["file"], &fault["key"], &fault["column"]),
+        (&"seamd.toml".into(), &"plugin[0].path".into(), &8.into())
+    );
     assert!(fault["message"].as_str().unwrap().ends_with("there is no such file"), "{fault}");
     let said = seamd(setup.folder(), &["check", "--json", "-c", "none.toml"]).await;
     let faults: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();

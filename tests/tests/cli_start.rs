@@ -90,7 +90,8 @@ async fn the_order_of_the_file_is_the_order_of_the_ladder() {
         assert_eq!(text(&daemon, &provider, &["a"]).await, wanted);
         let plugins = admin(&daemon, "/plugins").await;
         assert_eq!(plugins["mapped"]["libraries"], 1, "one file under two names is mapped once");
-        let names: Vec<&str> = plugins["plugins"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
+        let names: Vec<&str> =
+            plugins["plugins"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
         assert_eq!(names, ["one", "other"]);
     }
 }
@@ -119,8 +120,8 @@ async fn an_address_that_is_taken_is_a_failure_of_the_system_that_names_its_key(
         let toml = toml(&provider, "").replace(&format!("{key} = \"127.0.0.1:0\""), &format!("{key} = \"{address}\""));
         let said = run(&Setup::new(&toml).unwrap()).await;
         assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""));
-        let wanted = format!("cannot listen on server.{key} = \"{address}\": Address already in use (os error 98)\n");
-        assert!(said.stderr.ends_with(&wanted), "{}", said.stderr);
+        let wanted = format!("cannot listen on server.{key} = \"{address}\": Address already in use");
+        assert!(said.stderr.contains(&wanted), "{}", said.stderr);
     }
 }
 
@@ -142,7 +143,7 @@ async fn a_configuration_that_cannot_be_read_is_named() {
 #[tokio::test]
 async fn a_configuration_without_rights_is_named() {
     let setup = Setup::new("[server]\n").unwrap();
-    fs::set_permissions(setup.config(), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(setup.config(), Permissions::from_mode(0o000)).unwrap();
     if fs::read(setup.config()).is_ok() {
         eprintln!("skipped: a superuser may read every file");
         return;
@@ -208,7 +209,10 @@ async fn a_log_in_json_is_an_object_in_every_line() {
             assert_eq!((&line["plugin"], &line["message"]), (&json!("versioned"), &json!("version 1")));
         }
     }
-    assert!(["invocation", "plugin", "seamd::control", "seamd::run"].iter().all(|it| targets.contains(*it)), "{targets:?}");
+    assert!(
+        ["invocation", "plugin", "seamd::control", "seamd::run"].iter().all(|it| targets.contains(*it)),
+        "{targets:?}"
+    );
 }
 
 #[tokio::test]

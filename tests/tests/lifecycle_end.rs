@@ -5,7 +5,7 @@ mod bench;
 
 use bench::*;
 use e2e::client::Client;
-use e2e::daemon::{Daemon, Setup};
+use e2e::daemon::Daemon;
 use e2e::os::Signal;
 use e2e::provider::{CallEnd, Provider, Script};
 use e2e::sse::Event;
@@ -60,8 +60,8 @@ async fn asked_to_end_it_takes_no_new_connections_and_lets_running_streams_finis
             assert!(ended_well(&stream.finish().await));
         }
         ends_in_order(&mut daemon).await;
-        assert_eq!(count(&daemon, "outcome=\"completed\""), 5);
-        assert!(daemon.log().ends_with("every stream has ended"), "{}", daemon.log());
+        counted(&daemon, "outcome=\"completed\"", 5).await;
+        daemon.log_line(|line| line.ends_with("every stream has ended")).await.unwrap();
     }
 }
 
@@ -92,7 +92,7 @@ async fn when_the_time_is_over_streams_are_given_a_proper_end() {
     assert!(ended_by_shutdown(&events), "{events:?}");
     assert!(ended_by_shutdown(&silent.rest().await));
     ends_in_order(&mut daemon).await;
-    assert_eq!(count(&daemon, "outcome=\"shutdown\""), 2, "{}", daemon.log());
+    counted(&daemon, "outcome=\"shutdown\"", 2).await;
     for call in provider.calls() {
         assert!(matches!(call.over().await.unwrap(), CallEnd::ClientGone { .. }));
     }
@@ -112,7 +112,7 @@ async fn a_call_that_has_no_answer_yet_is_told_so_when_the_time_is_over() {
     assert_eq!(response.status, 503);
     assert_eq!(response.json().await.unwrap()["error"]["code"], "shutdown");
     ends_in_order(&mut daemon).await;
-    assert_eq!(count(&daemon, "outcome=\"shutdown\""), 1, "{}", daemon.log());
+    counted(&daemon, "outcome=\"shutdown\"", 1).await;
 }
 
 #[tokio::test]
@@ -136,14 +136,34 @@ async fn a_client_that_never_reads_cannot_keep_it() {
     let stuck = client.post(CHAT, &json!({"model": "m", "stream": true, "messages": []})).await.unwrap();
     let call = provider.next_call().await.unwrap();
     let mut before = 0;
-    until("the provider to be held up", async || std::mem::replace(&mut before, call.sent()) == call.sent() && before > 0).await;
+    until("the provider to be held up", async || {
+        std::mem::replace(&mut before, call.sent()) == call.sent() && before > 0
+    })
+    .await;
     let reads = Paced::begin(&daemon, &provider).await;
     let asked = Instant::now();
     daemon.signal(Signal::Terminate).unwrap();
     assert!(ended_by_shutdown(&reads.rest().await));
     ends_in_order(&mut daemon).await;
     assert!(asked.elapsed() < Duration::from_secs(15), "{:?}", asked.elapsed());
-    assert_eq!(count(&daemon, "a client did not take the end of its stream"), 1, "{}", daemon.log());
+    counted(&daemon, "a client does not take the end of its stream", 1).await;
+    drop(stuck);
+}
+
+#[tokio::test]
+async fn a_plugin_that_never_returns_cannot_keep_it() {
+    let provider = Provider::start().unwrap();
+    let table = plugin_table("broken.so", "call_class = \"utility\"\n[plugin.config]\nfault = \"endless_loop\"");
+    let toml = toml_with(&provider, "drain_timeout = \"0s\"", &table);
+    let mut daemon = setup(&toml, &[("broken.so", &library("broken"))]).start().unwrap();
+    let running = Paced::begin(&daemon, &provider).await;
+    provider.answer(answer(&["a"]));
+    let stuck = send_as(&daemon, "m", "utility").await;
+    until("the observer to be shown", async || admin(&daemon, "/invocations").await[1]["in_call"][0] == "broken").await;
+    daemon.signal(Signal::Terminate).unwrap();
+    assert!(ended_by_shutdown(&running.rest().await), "a stream of another worker is given its end");
+    ends_in_order(&mut daemon).await;
+    counted(&daemon, "a call into a plugin does not return", 1).await;
     drop(stuck);
 }
 
@@ -170,8 +190,10 @@ async fn private_copies_are_its_users_alone_and_go_with_it() {
 async fn after_it_was_killed_the_next_one_starts_and_clears_up() {
     let provider = Provider::start().unwrap();
     let shared = tempfile::tempdir().unwrap();
-    let toml = toml_with(&provider, &format!("state_dir = {:?}", shared.path().join("state")), "")
-        .replace("admin = \"127.0.0.1:0\"", &format!("admin = \"unix:{}\"", shared.path().join("admin.sock").display()));
+    let toml = toml_with(&provider, &format!("state_dir = {:?}", shared.path().join("state")), "").replace(
+        "admin = \"127.0.0.1:0\"",
+        &format!("admin = \"unix:{}\"", shared.path().join("admin.sock").display()),
+    );
     let mut first = Daemon::start(&toml).unwrap();
     let left_behind = private_folder(&shared.path().join("state"));
     let second = Daemon::start(&toml).unwrap_err().to_string();
@@ -202,7 +224,10 @@ async fn generations_go_when_their_last_stream_does() {
     let numbers = async || {
         let plugins = admin(&daemon, "/plugins").await;
         let generations = plugins["generations"].as_array().unwrap().clone();
-        generations.iter().map(|it| (it["number"].as_u64().unwrap(), it["invocations"].as_u64().unwrap())).collect::<Vec<_>>()
+        generations
+            .iter()
+            .map(|it| (it["number"].as_u64().unwrap(), it["invocations"].as_u64().unwrap()))
+            .collect::<Vec<_>>()
     };
     assert_eq!(numbers().await, [(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 0)]);
     assert!(ended_well(&streams.remove(2).finish().await));
@@ -211,14 +236,4 @@ async fn generations_go_when_their_last_stream_does() {
         assert!(ended_well(&stream.finish().await));
     }
     until("the last to stand alone", async || numbers().await == [(6, 0)]).await;
-}
-
-#[tokio::test]
-async fn a_log_that_nobody_reads_never_holds_up_a_stream() {
-    let provider = Provider::start().unwrap();
-    let toml = toml(&provider, &plugin_table("broken.so", "[plugin.config]\nfault = \"none\""))
-        .replace("[reload]", "[log]\nlevel = \"info\"\n[reload]");
-    let setup: Setup = setup(&toml, &[("broken.so", &library("broken"))]);
-    let unread = unread_daemon(&setup).await;
-    let _ = unread;
 }

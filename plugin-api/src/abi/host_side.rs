@@ -258,6 +258,8 @@ pub struct ObserverHandle {
     table: &'static ObserverTable,
     /// Empty between two calls, so that an entry which answers and fills nothing in is not read as its answer before.
     reply: Reply,
+    /// What the last call put into its sink: nothing, but for a moment after a fault.
+    caught: Caught,
 }
 
 // SAFETY: the observer's value is `Send` (`StreamObserver` demands it), what its last answer points to is owned by the same
@@ -270,21 +272,20 @@ impl ObserverHandle {
             return Err(Fault::malformed("the factory handed over no observer"));
         }
         // SAFETY: not null and aligned; entries lie in a library that is never unmapped.
-        Ok(Self { raw, table: unsafe { &*raw.table }, reply: Reply::EMPTY })
+        Ok(Self { raw, table: unsafe { &*raw.table }, reply: Reply::EMPTY, caught: Caught::NOTHING })
     }
 
     /// Shows the observer a chunk.
-    #[inline]
+    #[inline(always)]
     pub fn on_chunk(&mut self, chunk: &Chunk<'_>, context: &Context<'_>) -> Answer<'_> {
-        let mut caught = Caught::NOTHING;
-        let sink = caught.sink();
+        let sink = self.caught.sink();
         // SAFETY: the instance was handed over by the factory and is freed only when this handle is dropped; `&mut self`
         // makes the call exclusive; everything passed is valid during the call.
         let code = unsafe { (self.table.on_chunk)(self.raw.instance, chunk, context, &mut self.reply, &sink) };
         match code {
             code::CONTINUE => Answer::Continue,
             code::BUFFER => Answer::Buffer,
-            code::FAULT => Answer::Fault(caught.take()),
+            code::FAULT => Answer::Fault(std::mem::replace(&mut self.caught, Caught::NOTHING).take()),
             _ => self.answer(code),
         }
     }

@@ -325,6 +325,7 @@ mod tests {
             told(&outer(8, &[(0, "inner", "Inner")])),
             told(&outer(16, &[(0, "inner", "Inner"), (12, "b", "u32")])),
             told(&outer(24, &[(0, "inner", "Inner"), (8, "b", "u32")])),
+            told(&outer(12, &[(0, "inner", "Inner"), (8, "b", "u32")])),
             told(&ours[..1]),
         ];
         insta::assert_snapshot!(lines.join("\n"), @"
@@ -334,6 +335,7 @@ mod tests {
         `Outer` lacks `b: u32`
         `b` of `Outer` lies at 12 instead of 8
         `Outer` has 24 bytes instead of 16
+        `Outer` has 12 bytes instead of 16
         the type `Outer` is not in it
         ");
     }

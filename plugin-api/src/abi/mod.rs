@@ -10,13 +10,22 @@
 //!   changes sides, so neither side frees the other's memory. Types that borrow are named `…View`, `Raw…`, or carry a
 //!   lifetime.
 //! - **The host trusts nothing that a plugin answers**: text is checked for UTF-8, payloads for JSON, codes for range,
-//!   pointers for null. What fails is a fault of the observer.
+//!   pointers for null and alignment, lists for an absurd length, and a reply that was not filled in is empty. What fails
+//!   is a fault of the observer. What no host can check is that a pointer which looks like one leads where it says.
 //! - **Every entry is guarded on the plugin's side.** A panic returns [`code::FAULT`] after the message and place were
 //!   put into the [`FaultSink`]; the instance's value has then been dropped (guarded as well) and the host calls
-//!   nothing but `free` on it.
-//! - **Frozen.** No type here ever grows. What comes later is asked for by name and version: by a plugin through
+//!   nothing but `free` on it. No guard holds back what Rust itself ends the process for: a second panic while the first
+//!   one unwinds, a stack overflow, an abort.
+//! - **Frozen.** No type here ever grows: `abi-v1.layout` records each of them, a test compares, and a library whose types
+//!   differ in anything is refused. What comes later is asked for by name and version: by a plugin through
 //!   `HostServices::find`, by the host through `PluginModule::find`; null means "not here" and is an ordinary answer.
 //!   Chunk kinds may gain codes; a plugin's side answers `continue` to a code that it does not know.
+//!
+//! # The files, in the order of a call
+//!
+//! `module.rs` and `manifest.rs` are what a library exports, `layout.rs` checks it. `host_side.rs` calls, `raw.rs` is what
+//! crosses, `plugin_side.rs` takes it up within the `guard.rs`, and `answer.rs` and `fault.rs` read what comes back.
+//! `services.rs` and `values.rs` are the calls in the other direction; `invocation.rs` is what a factory is shown.
 
 mod answer;
 mod fault;

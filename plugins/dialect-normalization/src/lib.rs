@@ -4,14 +4,14 @@
 //!   chunk ──NormalizationObserver──► nothing of a marker in it ──► continue
 //!                 │
 //!                 ▼ held from the first character that may begin one
-//!   Group (one per choice): Marker ──► pieces: text, call, text, … ──lay──► one for each held chunk
+//!   Group (one per choice): Marker ──► pieces: text, call, text, … ──lay──► loads: one for each chunk
 //!                                                                             │
 //!   Queue (one per invocation): the longest settled front ◄──────────────────┘ ──► release
 //! ```
 //!
 //! - `marker.rs` knows the dialects: how a marker begins, goes on and ends. Half a marker is a state, not an error.
 //! - `group.rs` is the rule: it takes the text of one choice apart into pieces while it comes.
-//! - `layout.rs` lays pieces onto chunks, one for one.
+//! - `layout.rs` lays pieces onto chunks, one for one; without room for each, the last chunk carries calls beside its text.
 //! - `queue.rs` knows which held chunks may go on together.
 //! - `observer.rs` answers chunks.
 #![forbid(unsafe_code)]

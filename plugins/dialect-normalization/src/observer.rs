@@ -1,7 +1,7 @@
 //! The observer: holds what may be a marker, and lets go what has been decided.
 
 use seam_plugin_api::prelude::*;
-use seam_plugin_api::serde_json;
+use seam_plugin_api::serde_json::{self, Map, Value};
 
 use crate::OBSERVER_ID;
 use crate::config::Settings;
@@ -14,17 +14,12 @@ use crate::queue::{GroupId, Queue};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tallies {
     normalized: Counter,
-    unplaced: Counter,
     given_up: Counter,
 }
 
 impl Tallies {
     pub(crate) fn new(host: Host) -> Self {
-        Self {
-            normalized: host.counter("tool_calls_normalized"),
-            unplaced: host.counter("tool_calls_without_room"),
-            given_up: host.counter("holds_given_up"),
-        }
+        Self { normalized: host.counter("tool_calls_normalized"), given_up: host.counter("holds_given_up") }
     }
 }
 
@@ -38,7 +33,6 @@ pub struct NormalizationObserver {
     /// The last id that was given to a group.
     last_group: GroupId,
     tallies: Tallies,
-    host: Host,
 }
 
 /// A choice in which a marker or a call was seen.
@@ -58,10 +52,21 @@ struct CallIndex {
     index: u32,
 }
 
+/// What of content's payload says that there are calls beside its text.
+#[derive(Deserialize)]
+#[serde(crate = "seam_plugin_api::serde")]
+struct CallsBeside {
+    tool_calls: Vec<CallIndex>,
+}
+
 impl StreamObserver for NormalizationObserver {
     fn on_chunk(&mut self, chunk: &Chunk<'_>, _: &Context<'_>) -> Verdict {
         match chunk.kind() {
-            ChunkKind::ContentDelta if self.is_ours(chunk) => return self.take(chunk),
+            ChunkKind::ContentDelta => match calls_beside(chunk).as_slice() {
+                [] if self.is_ours(chunk) => return self.take(chunk),
+                [] => {}
+                calls => self.note_calls_beside(chunk.choice(), calls),
+            },
             ChunkKind::ToolCallDelta => self.note_call(chunk),
             ChunkKind::Finish => self.end_choice(chunk.choice()),
             ChunkKind::Error => self.end_choices(),
@@ -83,7 +88,6 @@ impl NormalizationObserver {
             queue: Queue::default(),
             last_group: 0,
             tallies,
-            host: context.host(),
         }
     }
 
@@ -131,39 +135,32 @@ impl NormalizationObserver {
     fn end(&mut self, at: usize) {
         let Some((id, mut group)) = self.choices[at].open.take() else { return };
         group.end();
-        let calls = group.calls();
-        let loads = if calls == 0 { None } else { lay_closely(&group, self.queue.count(id)) };
-        if let Some(loads) = loads {
-            return self.place(at, id, &group, loads);
+        if group.calls() == 0 {
+            return self.queue.decide(id, |_| None);
         }
-        self.queue.decide(id, |_| None);
-        if calls > 0 {
-            self.tallies.unplaced.add(calls as u64);
-            let number = self.choices[at].number;
-            let message = format!("choice {number}: no chunk is left for {calls} of its tool calls, they stay text");
-            self.host.log(Level::Warn, &message);
-        }
+        let loads = lay_closely(&group, self.queue.count(id));
+        self.place(at, id, &group, loads);
     }
 
     /// Gives each chunk of a group its load.
     fn place(&mut self, at: usize, id: GroupId, group: &Group, loads: Vec<Load>) {
         let next_call = &mut self.choices[at].next_call;
+        let mut number = || std::mem::replace(next_call, next_call.saturating_add(1));
         self.tallies.normalized.add(group.calls() as u64);
         let mut loads = loads.into_iter();
         let mut rest = group.text();
         self.queue.decide(id, |slot| {
             let (own, behind) = rest.split_at(slot.length);
             rest = behind;
-            match loads.next() {
-                Some(Load::Text(text)) if text == own => None,
-                Some(Load::Call(call)) => {
-                    let index = *next_call;
-                    *next_call = index.saturating_add(1);
-                    Some(made_call(index, call))
-                }
-                load => {
-                    let text = if let Some(Load::Text(text)) = load { text } else { String::new() };
+            match loads.next().unwrap_or_else(|| Load::Text(String::new())) {
+                Load::Text(text) if text == own => None,
+                Load::Text(text) => {
                     Some(NewChunk { kind: ChunkKind::ContentDelta, text, payload: slot.payload.clone() })
+                }
+                Load::Call(call) => Some(made_call(number(), call)),
+                Load::Carrier(text, calls) => {
+                    let calls = calls.into_iter().map(|call| call_beside(number(), call)).collect();
+                    Some(carrier(text, calls, slot.payload.as_deref()))
                 }
             }
         });
@@ -217,7 +214,18 @@ impl NormalizationObserver {
     fn note_call(&mut self, chunk: &Chunk<'_>) {
         let payload = chunk.payload().unwrap_or_default();
         let Ok(CallIndex { index }) = serde_json::from_str(payload) else { return };
-        let at = self.choice(chunk.choice());
+        self.note_index(chunk.choice(), index);
+    }
+
+    /// Takes note of calls that another observer put beside content. That chunk goes on as it is, so what is held of its
+    /// choice ends before it.
+    fn note_calls_beside(&mut self, number: u32, calls: &[CallIndex]) {
+        calls.iter().for_each(|call| self.note_index(number, call.index));
+        self.end_choice(number);
+    }
+
+    fn note_index(&mut self, number: u32, index: u32) {
+        let at = self.choice(number);
         let choice = &mut self.choices[at];
         choice.next_call = choice.next_call.max(index.saturating_add(1));
     }
@@ -237,8 +245,27 @@ impl NormalizationObserver {
     }
 }
 
+/// The calls that another observer put beside the text of content.
+fn calls_beside(chunk: &Chunk<'_>) -> Vec<CallIndex> {
+    let beside = chunk.payload().and_then(|payload| serde_json::from_str(payload).ok());
+    beside.map_or_else(Vec::new, |CallsBeside { tool_calls }| tool_calls)
+}
+
 /// The chunk of a call, which says whose work it is.
 fn made_call(index: u32, call: Call) -> NewChunk {
     let payload = serde_json::json!({ "index": index, "name": call.name, "_amendedBy": OBSERVER_ID });
     NewChunk { kind: ChunkKind::ToolCallDelta, text: call.arguments, payload: Some(payload.to_string()) }
+}
+
+/// Text with calls beside it, which says as well whose work it is. What else its payload said stays.
+fn carrier(text: String, calls: Vec<Value>, payload: Option<&str>) -> NewChunk {
+    let mut members: Map<String, Value> =
+        payload.and_then(|payload| serde_json::from_str(payload).ok()).unwrap_or_default();
+    members.insert("tool_calls".to_owned(), calls.into());
+    members.insert("_amendedBy".to_owned(), OBSERVER_ID.into());
+    NewChunk { kind: ChunkKind::ContentDelta, text, payload: Some(Value::Object(members).to_string()) }
+}
+
+fn call_beside(index: u32, call: Call) -> Value {
+    serde_json::json!({ "index": index, "name": call.name, "arguments": call.arguments })
 }

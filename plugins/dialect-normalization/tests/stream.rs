@@ -7,7 +7,7 @@ use dialect_normalization::{DialectNormalization, OBSERVER_ID};
 use proptest::prelude::*;
 use seam_plugin_api::abi::PluginLibrary;
 use seam_plugin_api::serde_json::{self, Value, json};
-use seam_plugin_api::{ChunkKind, Level, Outcome, Verdict};
+use seam_plugin_api::{ChunkKind, Outcome, Verdict};
 use seam_plugin_testkit::{Hold, Kit, OutChunk, Policy, Run, ScriptedChunk};
 
 const MARKER: &str = r#"<tool name="search">{"q":"x"}</tool>"#;
@@ -24,16 +24,39 @@ fn finish(choice: u32) -> ScriptedChunk {
     ScriptedChunk::finish("stop").in_choice(choice)
 }
 
-/// A chunk for an assertion: text in quotes, a call as index, name and arguments, anything else by its kind.
+/// A chunk for an assertion: text in quotes, a call as index, name and arguments, calls beside a text behind it, anything
+/// else by its kind.
 fn show(chunk: &OutChunk) -> String {
     match chunk.kind {
-        ChunkKind::ContentDelta => format!("{:?}", chunk.text),
+        ChunkKind::ContentDelta => {
+            let calls = calls_beside(chunk).into_iter().map(|call| format!(" + {call}"));
+            format!("{:?}", chunk.text) + &calls.collect::<String>()
+        }
         ChunkKind::ToolCallDelta => {
             let call: Value = serde_json::from_str(chunk.payload.as_ref().unwrap()).unwrap();
             format!("#{} {} {}", call["index"], call["name"].as_str().unwrap_or("-"), chunk.text)
         }
         kind => kind.to_string(),
     }
+}
+
+fn calls_beside(chunk: &OutChunk) -> Vec<String> {
+    let payload: Value =
+        chunk.payload.as_ref().map(|payload| serde_json::from_str(payload).unwrap()).unwrap_or_default();
+    let show = |call: &Value| {
+        let [name, arguments] = ["name", "arguments"].map(|member| call[member].as_str().unwrap());
+        format!("#{} {name} {arguments}", call["index"])
+    };
+    payload["tool_calls"].as_array().into_iter().flatten().map(show).collect()
+}
+
+/// Every call of a choice, whether in a chunk of its own or beside a text.
+fn calls(run: &Run, choice: u32) -> Vec<String> {
+    let of_chunk = |chunk: &OutChunk| match chunk.kind {
+        ChunkKind::ToolCallDelta => vec![show(chunk)],
+        _ => calls_beside(chunk),
+    };
+    run.out.iter().filter(|chunk| chunk.choice == choice).flat_map(of_chunk).collect()
 }
 
 fn shown(run: &Run) -> Vec<String> {
@@ -103,30 +126,64 @@ fn at_the_finish_white_space_around_a_call_makes_room() {
 }
 
 #[test]
-fn without_room_the_text_goes_on_and_the_log_says_so() {
-    let text = format!("Look: {MARKER}");
-    let run = kit(&json!({})).run([content(&text, 0), finish(0)]);
-    assert_eq!(shown(&run), [format!("{text:?}"), "finish".to_owned()]);
-    assert!(!run.out[0].amended);
-    assert_eq!((run.counter("tool_calls_without_room"), run.counter("tool_calls_normalized")), (1, 0));
-    assert_eq!(run.log[0].level, Level::Warn);
-    assert_eq!(run.log[0].message, "choice 0: no chunk is left for 1 of its tool calls, they stay text");
+fn in_an_answer_of_one_chunk_the_calls_stand_beside_the_text() {
+    let run = kit(&json!({})).run([content(&format!("Look: {MARKER} and {MARKER}"), 0), finish(0)]);
+    let carrier = r#""Look:  and " + #0 search {"q":"x"} + #1 search {"q":"x"}"#;
+    assert_eq!(shown(&run), [carrier, "finish"]);
+    assert_eq!(run.counter("tool_calls_normalized"), 2);
+    let payload: Value = serde_json::from_str(run.out[0].payload.as_ref().unwrap()).unwrap();
+    let call = |index| json!({ "index": index, "name": "search", "arguments": r#"{"q":"x"}"# });
+    assert_eq!(payload, json!({ "tool_calls": [call(0), call(1)], "_amendedBy": "dialect-normalization" }));
 }
 
 #[test]
-fn every_cut_gives_the_same_call_or_says_that_it_had_no_room() {
+fn the_last_chunk_before_the_finish_carries_what_has_no_room() {
+    let run = kit(&json!({})).run([
+        content(&format!("Look: {MARKER}"), 0),
+        content(&format!("\n{MARKER} and {MARKER}"), 0),
+        finish(0),
+    ]);
+    let call = |index| format!(r#"#{index} search {{"q":"x"}}"#);
+    let carrier = format!(r#""\n and " + {} + {} + {}"#, call(0), call(1), call(2));
+    assert_eq!(shown(&run), [r#""Look: ""#.to_owned(), carrier, "finish".to_owned()]);
+}
+
+#[test]
+fn over_the_bound_for_holding_found_calls_stand_beside_the_text() {
+    let run = kit(&json!({ "hold_chunks": 1 })).run([
+        content(&format!("Look: {MARKER}{MARKER}"), 0),
+        content("a", 1),
+        content("<", 2),
+    ]);
+    assert_eq!(shown(&run), [r#""Look: " + #0 search {"q":"x"} + #1 search {"q":"x"}"#, r#""a""#, r#""<""#]);
+    assert_eq!(run.counter("holds_given_up"), 1);
+}
+
+#[test]
+fn content_that_carries_calls_already_ends_what_is_held_and_goes_on_as_it_is() {
+    let call = json!({ "index": 4, "name": "look", "arguments": "{}" });
+    let carrier = content(MARKER, 0).with_payload(&json!({ "tool_calls": [call] }));
+    let run = kit(&json!({})).run([content("<tool", 0), carrier, content("<tool name='search'/>", 0)]);
+    assert_eq!(shown(&run), [r#""<tool""#.to_owned(), format!("{MARKER:?} + #4 look {{}}"), "#5 search {}".to_owned()]);
+    assert!(!run.out[1].amended);
+}
+
+#[test]
+fn what_else_a_payload_says_stays_beside_the_calls() {
+    let noted = content(&format!("Look: {MARKER}"), 0).with_payload(&json!({ "note": 1, "tool_calls": null }));
+    let run = kit(&json!({})).run([noted, finish(0)]);
+    assert_eq!(shown(&run), [r#""Look: " + #0 search {"q":"x"}"#, "finish"]);
+    let payload: Value = serde_json::from_str(run.out[0].payload.as_ref().unwrap()).unwrap();
+    assert_eq!(payload["note"], 1);
+}
+
+#[test]
+fn every_cut_gives_the_same_text_and_call() {
     let text = format!("Mäßig. {MARKER} Gut.");
     kit(&json!({})).run_text_at_every_cut(&text, |run| {
-        let calls: Vec<String> = shown(run).into_iter().filter(|chunk| chunk.starts_with('#')).collect();
-        if run.log.is_empty() {
-            assert_eq!(calls, [r#"#0 search {"q":"x"}"#], "{:?}", run.pieces());
-            // White space around the call may have made room for it.
-            assert_eq!(squeeze(run.content()), "Mäßig.Gut.", "{:?}", run.pieces());
-        } else {
-            // The whole marker lay in the last chunk with text, together with some.
-            assert!(run.pieces().iter().any(|piece| piece.contains(MARKER)), "{:?}", run.pieces());
-            assert_eq!(run.content(), text);
-        }
+        shown(run);
+        assert_eq!(calls(run, 0), [r#"#0 search {"q":"x"}"#], "{:?}", run.pieces());
+        assert_eq!(run.content(), "Mäßig.  Gut.", "{:?}", run.pieces());
     });
 }
 
@@ -339,12 +396,13 @@ proptest! {
     #[test]
     fn whatever_is_cut_and_interleaved_no_text_and_no_call_is_lost(
         choices in prop::collection::vec(prop::collection::vec(part(), 1..6), 1..4),
-        cuts in prop::collection::vec(0..4_u32, 600),
+        cuts in prop::collection::vec(0..100_u32, 600),
+        cuts_in_a_hundred in prop::sample::select(vec![25, 3, 0]),
         order in prop::collection::vec(any::<prop::sample::Index>(), 600),
         with_finish in any::<bool>(),
     ) {
         let texts: Vec<String> = choices.iter().map(|parts| written(parts)).collect();
-        let mut cuts = cuts.into_iter().cycle().map(|cut| cut == 0);
+        let mut cuts = cuts.into_iter().cycle().map(|cut| cut < cuts_in_a_hundred);
         let queues = (0..).zip(&texts).map(|(number, text)| {
             let finish = with_finish.then(|| finish(number));
             cut(text, &mut cuts).into_iter().map(|piece| content(&piece, number)).chain(finish).collect()
@@ -353,25 +411,25 @@ proptest! {
         let run = kit(&json!({})).run(chunks);
         shown(&run);
         for (number, (parts, text)) in (0..).zip(choices.iter().zip(&texts)) {
-            let own = |kind| run.out.iter().filter(move |chunk| chunk.choice == number && chunk.kind == kind);
-            let calls: Vec<String> = own(ChunkKind::ToolCallDelta)
-                .map(|chunk| show(chunk).split_once(' ').unwrap().1.to_owned())
-                .collect();
+            let own = run.out.iter().filter(|chunk| chunk.choice == number && chunk.kind == ChunkKind::ContentDelta);
+            let delivered: String = own.map(|chunk| chunk.text.as_str()).collect();
+            let calls: Vec<String> =
+                calls(&run, number).iter().map(|call| call.split_once(' ').unwrap().1.to_owned()).collect();
             let written: Vec<&str> =
                 parts.iter().filter_map(|part| if let Part::Call(call) = part { Some(CALLS[*call].1) } else { None }).collect();
             let plain: String =
                 parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(*text) } else { None }).collect();
-            let delivered: String = own(ChunkKind::ContentDelta).map(|chunk| chunk.text.as_str()).collect();
-            if calls.is_empty() {
-                prop_assert_eq!(&delivered, text);
-            } else if calls.len() == written.len() {
-                prop_assert_eq!(calls, written);
+            if with_finish || calls.len() == written.len() {
+                prop_assert_eq!(&calls, &written);
+                // White space that was the only text beside calls may have made room for one.
                 prop_assert_eq!(squeeze(&delivered), squeeze(&plain));
             } else {
-                // Some had no room, or the stream broke off: each call is a call or text, never both.
-                prop_assert!(!with_finish || !run.log.is_empty());
+                // The stream broke off while some waited for room: each call is a call or text, never both.
                 let as_text: usize = CALLS.iter().map(|(marker, _)| delivered.matches(marker).count()).sum();
                 prop_assert_eq!(calls.len() + as_text, written.len());
+            }
+            if calls.is_empty() {
+                prop_assert_eq!(&delivered, text);
             }
         }
     }

@@ -134,9 +134,10 @@ impl Admin {
             (&Method::GET, "/invocations") => reply(StatusCode::OK, &json!(self.invocations.list())),
             (&Method::GET, "/metrics") => self.metrics(),
             (&Method::POST, "/reload") => self.reload().await,
-            (_, "/health" | "/ready" | "/plugins" | "/invocations" | "/metrics" | "/reload") => {
-                reply(StatusCode::METHOD_NOT_ALLOWED, &json!({ "error": "the method is POST for /reload, GET otherwise" }))
-            }
+            (_, "/health" | "/ready" | "/plugins" | "/invocations" | "/metrics" | "/reload") => reply(
+                StatusCode::METHOD_NOT_ALLOWED,
+                &json!({ "error": "the method is POST for /reload, GET otherwise" }),
+            ),
             _ => reply(
                 StatusCode::NOT_FOUND,
                 &json!({ "error": "there are /health, /ready, /plugins, /invocations, /metrics and POST /reload" }),
@@ -180,7 +181,9 @@ impl Admin {
                 let body = json!({ "accepted": false, "text": refusal.to_text(false), "faults": refusal.to_json() });
                 reply(StatusCode::CONFLICT, &body)
             }
-            Err(error) => reply(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "accepted": false, "text": error.to_string() })),
+            Err(error) => {
+                reply(StatusCode::INTERNAL_SERVER_ERROR, &json!({ "accepted": false, "text": error.to_string() }))
+            }
         }
     }
 }

@@ -50,8 +50,9 @@ pub fn check(check: &cli::Check, colour: bool) -> Exit {
     let made = config::load(&check.config).map_err(Refusal::from).and_then(|loaded| {
         // A folder that is not there yet is left to the daemon to make.
         let private_folder = loaded.config.server.state_dir.filter(|folder| folder.is_dir());
-        let loader = Loader::new(private_folder)
-            .map_err(|error| Refusal::System(format!("cannot make the folder for private copies of plugins: {error}")))?;
+        let loader = Loader::new(private_folder).map_err(|error| {
+            Refusal::System(format!("cannot make the folder for private copies of plugins: {error}"))
+        })?;
         make_snapshot(&check.config, &loader, None)
     });
     let made = match made {

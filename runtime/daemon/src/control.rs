@@ -56,9 +56,11 @@ impl Refusal {
                 let faults: Vec<String> = report
                     .faults()
                     .iter()
-                    .map(|fault| format!("{}:{}: {}", fault.line, fault.column, fault.message))
+                    .map(|fault| {
+                        format!("{}:{}:{}: {}", report.file().display(), fault.line, fault.column, fault.message)
+                    })
                     .collect();
-                format!("{}: {}", report.file().display(), faults.join("; "))
+                faults.join("; ")
             }
         }
     }
@@ -137,7 +139,10 @@ pub fn snapshot_of(
 fn warnings(loaded: &Loaded) -> Vec<String> {
     let skipped = loaded.skipped.iter().map(|rejection| format!("skipped {rejection}"));
     let warned = loaded.generation.plugins().iter().flat_map(|plugin| {
-        plugin.warnings().iter().map(|warning| format!("plugin {} ({}): {warning}", plugin.name(), plugin.path().display()))
+        plugin
+            .warnings()
+            .iter()
+            .map(|warning| format!("plugin {} ({}): {warning}", plugin.name(), plugin.path().display()))
     });
     skipped.chain(warned).collect()
 }
@@ -145,12 +150,12 @@ fn warnings(loaded: &Loaded) -> Vec<String> {
 fn make_providers(config: &Config, previous: Option<&Snapshot>, report: &mut Report) -> Vec<Arc<Provider>> {
     let mut made = Vec::with_capacity(config.providers.len());
     for (nth, provider) in config.providers.iter().enumerate() {
-        let known = previous.and_then(|snapshot| {
-            snapshot.providers.iter().find(|known| known.name() == provider.name)
-        });
+        let known = previous.and_then(|snapshot| snapshot.providers.iter().find(|known| known.name() == provider.name));
         match Provider::make(provider, known) {
             Ok(provider) => made.push(provider),
-            Err(error) => report.add_fault(&format!("provider[{nth}]"), format!("provider {:?}: {error}", provider.name)),
+            Err(error) => {
+                report.add_fault(&format!("provider[{nth}]"), format!("provider {:?}: {error}", provider.name))
+            }
         }
     }
     made

@@ -1,22 +1,21 @@
 //! The daemon's metrics, in the form that Prometheus reads.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::StatusCode;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use seam_host::{Loader, PluginCounts};
 use seam_plugin_api::Outcome;
 use seam_plugin_api::abi::Invocation;
-use tracing_appender::non_blocking::ErrorCounter;
 
 /// What the gateway counts. What concerns plugins is counted by the host and shown beside it.
 #[derive(Default)]
@@ -126,9 +125,7 @@ impl Metrics {
 
     /// An observer emitted an event.
     pub fn envelope(&self, channel: &str, plugin: &str) {
-        self.envelopes
-            .get_or_create(&EnvelopeLabels { channel: channel.to_owned(), plugin: plugin.to_owned() })
-            .inc();
+        self.envelopes.get_or_create(&EnvelopeLabels { channel: channel.to_owned(), plugin: plugin.to_owned() }).inc();
     }
 
     /// A reload was accepted or refused.
@@ -153,19 +150,19 @@ pub fn exposition(registry: &Registry) -> String {
 
 /// Lines of the log that were dropped because whoever reads it did not keep up.
 #[derive(Debug)]
-pub struct LogLines(ErrorCounter);
+pub struct LogLines(Arc<AtomicU64>);
 
 impl LogLines {
     /// Shows a log's counter.
     #[must_use]
-    pub const fn new(dropped: ErrorCounter) -> Self {
+    pub const fn new(dropped: Arc<AtomicU64>) -> Self {
         Self(dropped)
     }
 }
 
 impl Collector for LogLines {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let dropped = ConstCounter::new(self.0.dropped_lines() as u64);
+        let dropped = ConstCounter::new(self.0.load(Ordering::Relaxed));
         let lines = encoder.encode_descriptor(
             "seamd_log_lines_dropped",
             "Log lines dropped because their reader did not keep up",
@@ -208,7 +205,12 @@ impl Collector for PluginMetrics {
         let plain = |value: fn(&PluginCounts) -> f64| -> Rows<'_> {
             counts.iter().map(|(plugin, counts)| (plugin.as_str(), "", value(counts))).collect()
         };
-        family("seamd_plugin_invocations", "Invocations with an observer of the plugin", None, plain(|c| c.invocations as f64))?;
+        family(
+            "seamd_plugin_invocations",
+            "Invocations with an observer of the plugin",
+            None,
+            plain(|c| c.invocations as f64),
+        )?;
         family("seamd_plugin_chunks", "Chunks shown to the plugin's observers", None, plain(|c| c.chunks as f64))?;
         family(
             "seamd_plugin_time_seconds",

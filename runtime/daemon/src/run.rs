@@ -39,7 +39,8 @@ struct Signals {
 pub fn run(file: &Path, colour: bool) -> Result<(), Refusal> {
     let began = SystemTime::now();
     let loaded = config::load(file)?;
-    let telemetry = Telemetry::begin(&loaded.config.log, colour);
+    let telemetry = Telemetry::begin(&loaded.config.log, colour)
+        .map_err(|error| Refusal::System(format!("cannot begin the log: {error}")))?;
     let loader = Loader::new(loaded.config.server.state_dir.clone())
         .map_err(|error| Refusal::System(format!("cannot make the folder for private copies of plugins: {error}")))?;
     let loader = Arc::new(loader);
@@ -80,13 +81,8 @@ async fn serve(
     let (stage, phases) = Phases::new();
     let invocations = Invocations::default();
     let control = Arc::new(Control::new(file.to_owned(), loader, Arc::clone(&snapshot), Arc::clone(&metrics), began));
-    let gateway = Gateway {
-        snapshot,
-        pool: Pool::default(),
-        invocations: invocations.clone(),
-        metrics,
-        phases: phases.clone(),
-    };
+    let gateway =
+        Gateway { snapshot, pool: Pool::default(), invocations: invocations.clone(), metrics, phases: phases.clone() };
     let workers = Workers::start(server.workers, &gateway)
         .map_err(|error| Refusal::System(format!("cannot start a worker: {error}")))?;
 
@@ -102,7 +98,8 @@ async fn serve(
     let signals = until_told_to_end(signals, &control).await;
     // As it is now: a reload may have changed it.
     let drain_timeout = control.snapshot().config.server.drain_timeout;
-    tracing::info!(running = under_way.count(), ?drain_timeout, "told to end: no new streams");
+    let at_most = humantime::format_duration(drain_timeout);
+    tracing::info!(running = under_way.count(), %at_most, "told to end: no new streams, running ones may finish");
     match accepting_ends(&stage, accepting).await {
         Some(workers) => drain(workers, &stage, signals, drain_timeout).await,
         None => tracing::error!("the acceptor was gone before the end"),
@@ -165,7 +162,7 @@ async fn accepting_ends(stage: &Sender<Phase>, accepting: tokio::task::JoinHandl
 
 /// Gives running streams their time, then their end.
 async fn drain(workers: Workers, stage: &Sender<Phase>, mut signals: Signals, limit: Duration) {
-    let mut finished = pin!(workers.finish(limit + LAST_WORDS));
+    let mut finished = pin!(workers.finish());
     tokio::select! {
         () = &mut finished => return tracing::info!("every stream has ended"),
         () = tokio::time::sleep(limit) => tracing::warn!("the drain time is over: running streams are ended"),
@@ -173,6 +170,6 @@ async fn drain(workers: Workers, stage: &Sender<Phase>, mut signals: Signals, li
     }
     stage.send_replace(Phase::Cut);
     if tokio::time::timeout(LAST_WORDS, finished).await.is_err() {
-        tracing::warn!("a client did not take the end of its stream");
+        tracing::warn!("a client does not take the end of its stream, or a call into a plugin does not return");
     }
 }

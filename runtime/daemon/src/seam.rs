@@ -17,6 +17,11 @@ use seam_ladder::{Amended, Envelope, FaultReport, Flow, Ladder, Observer, RungRe
 use seam_plugin_api::{Chunk, ChunkKind, Outcome};
 use seam_wire::{Body, Decoded, Edit, OpenAiChat, SseDecoder, SseFrame};
 
+/// How many bytes may wait behind held chunks, beside one frame of the longest length. What an observer may hold is bounded
+/// in chunks and text; comments and fields that nobody knows are neither. Several times what comes with as many chunks as
+/// an observer may hold.
+const MOST_WAITING: usize = 16 << 20;
+
 /// Takes what comes out of a ladder beside the stream: never in its way.
 pub trait Notes {
     /// An observer emitted an event.
@@ -47,6 +52,9 @@ pub struct Seam<O: Observer, N: Notes> {
     at_hand: Fates,
     /// Frames that cannot leave yet, in arrival order: the first has a chunk that is held, or stands before one that is.
     waiting: VecDeque<Waiting>,
+    /// How many bytes they have, and may have.
+    waiting_bytes: usize,
+    most_waiting: usize,
     /// The number of the next chunk.
     next_seq: u64,
     arrived: Arrived,
@@ -54,6 +62,8 @@ pub struct Seam<O: Observer, N: Notes> {
     rendered: Vec<u8>,
     /// How the answer ended, once it has.
     outcome: Option<Outcome>,
+    /// What kept it from being finished, where it was no observer.
+    failure: Option<String>,
 }
 
 /// What the provider has sent so far, whatever became of it: tells an answer that is finished from one that broke off.
@@ -133,7 +143,9 @@ impl Fates {
     }
 
     fn settle(&mut self, seq: u64, fate: Fate) {
-        let Some(slot) = usize::try_from(seq - self.first_seq).ok().and_then(|at| self.fates.get_mut(at)) else { return };
+        let Some(slot) = usize::try_from(seq - self.first_seq).ok().and_then(|at| self.fates.get_mut(at)) else {
+            return;
+        };
         self.unsettled -= usize::from(matches!(slot, Fate::Unsettled));
         self.edited |= !matches!(fate, Fate::Kept);
         *slot = fate;
@@ -156,11 +168,9 @@ impl Fates {
             .map(|fate| match fate {
                 Fate::Unsettled | Fate::Kept => Edit::Keep,
                 Fate::Removed => Edit::Remove,
-                Fate::Replaced(new) => Edit::Replace(Body {
-                    kind: new.kind,
-                    text: &new.text,
-                    payload: new.payload.as_deref(),
-                }),
+                Fate::Replaced(new) => {
+                    Edit::Replace(Body { kind: new.kind, text: &new.text, payload: new.payload.as_deref() })
+                }
             })
             .collect()
     }
@@ -228,10 +238,13 @@ impl<O: Observer, N: Notes> Seam<O, N> {
             decoded: Decoded::default(),
             at_hand: Fates::default(),
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            most_waiting: max_frame.saturating_add(MOST_WAITING),
             next_seq: 0,
             arrived: Arrived::default(),
             rendered: Vec::new(),
             outcome: None,
+            failure: None,
         }
     }
 
@@ -239,6 +252,12 @@ impl<O: Observer, N: Notes> Seam<O, N> {
     #[must_use]
     pub const fn outcome(&self) -> Option<Outcome> {
         self.outcome
+    }
+
+    /// What kept the answer from being finished, where it was no observer.
+    #[must_use]
+    pub fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
     }
 
     /// Takes the next bytes of a stream, which arrived at `arrival` nanoseconds since the start of the invocation.
@@ -250,7 +269,8 @@ impl<O: Observer, N: Notes> Seam<O, N> {
                 Ok(None) => return,
                 Err(error) => {
                     let message = format!("the provider sent a frame that is too long: {error}");
-                    let failure = Failure { message: &message, kind: "provider_error", code: "provider_frame_too_long" };
+                    let failure =
+                        Failure { message: &message, kind: "provider_error", code: "provider_frame_too_long" };
                     self.fail(failure, Outcome::ProviderError, out);
                 }
             }
@@ -343,11 +363,16 @@ impl<O: Observer, N: Notes> Seam<O, N> {
             return;
         }
         let decoded = std::mem::take(&mut self.decoded);
+        self.waiting_bytes += frame.raw().len();
         self.waiting.push_back(Waiting { frame, decoded, fates: std::mem::take(&mut self.at_hand) });
         self.at_hand.begin(self.next_seq, 0);
         self.let_go(out);
         if matches!(flow, Flow::Stopped) {
             self.end_stopped(out);
+        } else if self.waiting_bytes > self.most_waiting {
+            let message = format!("more than {} bytes of the stream wait behind a held chunk", self.most_waiting);
+            let failure = Failure { message: &message, kind: "provider_error", code: "too_much_waiting" };
+            self.fail(failure, Outcome::ProviderError, out);
         }
     }
 
@@ -387,6 +412,7 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         let stopped_at = self.ladder.stop().map(|stop| stop.seq);
         while self.waiting.front().is_some_and(|first| first.fates.unsettled == 0) {
             let Some(Waiting { frame, decoded, fates }) = self.waiting.pop_front() else { return };
+            self.waiting_bytes -= frame.raw().len();
             // A frame without chunks does not outlive the stop of the stream before it. The end marker never does: a stop
             // writes its own, behind the reason.
             let cut_off = |seq| fates.fates.is_empty() && (fates.first_seq > seq || decoded.is_end_marker());
@@ -406,6 +432,7 @@ impl<O: Observer, N: Notes> Seam<O, N> {
 
     fn end_with_error(&mut self, failure: Failure<'_>, outcome: Outcome, out: &mut BytesMut) {
         self.outcome = Some(outcome);
+        self.failure = Some(failure.message.to_owned());
         self.rendered.clear();
         self.wire.end_error(failure.message, failure.kind, failure.code, &mut self.rendered);
         out.extend_from_slice(&self.rendered);

@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use notify::event::{AccessKind, AccessMode};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
@@ -14,6 +15,10 @@ use tokio::sync::watch;
 
 use crate::control::Control;
 use crate::files::{FileStates, folders};
+
+/// The shortest time from a look that found nothing to the next one: what a folder that others write to all the time may
+/// cost.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A watch over the files of a daemon's present configuration.
 pub struct Watch {
@@ -67,6 +72,7 @@ impl Watch {
         // First, so that nothing changes unseen between the look and the watch.
         self.follow();
         if !self.has_work().await {
+            tokio::time::sleep(PAUSE).await;
             return;
         }
         self.wait_for_rest().await;
@@ -80,9 +86,8 @@ impl Watch {
 
     async fn has_work(&self) -> bool {
         let control = Arc::clone(&self.control);
-        let changed = tokio::task::spawn_blocking(move || {
-            control.snapshot().config.reload.watch && control.files_have_changed()
-        });
+        let changed =
+            tokio::task::spawn_blocking(move || control.snapshot().config.reload.watch && control.files_have_changed());
         changed.await.unwrap_or(false)
     }
 

@@ -51,7 +51,7 @@ impl LoadedObserver {
 }
 
 impl Observer for LoadedObserver {
-    #[inline]
+    #[inline(always)]
     fn on_chunk(&mut self, chunk: &Chunk<'_>, context: &Context<'_>) -> Answer<'_> {
         if self.until_timed == 0 {
             return self.on_chunk_timed(chunk, context);

@@ -187,26 +187,23 @@ impl<O: Observer> Ladder<O> {
     #[inline]
     fn carry<S: Sink>(&mut self, from: usize, passing: &Passing<'_>, sink: &mut S) -> Went {
         let chunk = &passing.chunk;
-        let values = ValueSource::of(&*self.invocation);
         let (delivered, delivered_length) = self.outflow.texts.of(chunk.choice());
+        let arrival_nanos = passing.arrival_nanos;
+        let progress = Progress { delivered, delivered_length, arrival_nanos, ..Progress::default() };
+        let mut context = Context::new(progress, ValueSource::of(&*self.invocation));
         for (rung, step) in self.steps.iter_mut().enumerate().skip(from) {
             let Step { observer, place } = step;
             if place.out {
                 continue;
             }
             place.seen += 1;
-            let progress = Progress {
-                delivered,
-                delivered_length,
-                seen: place.seen,
-                held_chunks: place.queue.held_chunks(),
-                held_length: place.queue.held_length(),
-                arrival_nanos: passing.arrival_nanos,
-            };
+            context.turn_to(place.seen, place.queue.held_chunks(), place.queue.held_length());
             self.pulse.call(chunk.seq(), rung);
-            let answer = observer.on_chunk(chunk, &Context::new(progress, values));
+            let answer = observer.on_chunk(chunk, &context);
             sink.verdict(rung, chunk, &answer);
             if matches!(answer, Answer::Continue) && place.queue.is_empty() {
+                // It owns nothing; forgetting it spares most calls the drop of an enum whose other variants do.
+                std::mem::forget(answer);
                 continue;
             }
             return match place.judge(passing, answer, &mut self.outflow, sink) {

@@ -18,6 +18,17 @@ pub struct Chunk<'a> {
 }
 
 /// What takes a chunk's place. The choice stays the chunk's own.
+///
+/// A `content_delta` may carry tool calls beside its text, for where an answer has more to say than it has chunks (an
+/// answer that is not streamed has one of content). Its payload is then an object with a member `tool_calls`, an array:
+///
+/// ```json
+/// {"tool_calls":[{"index":0,"id":"call_1","name":"search","arguments":"{\"q\":\"x\"}"}]}
+/// ```
+///
+/// `index`, `id` and `name` are those of a `tool_call_delta`'s payload; `name` must be there and say something.
+/// `arguments` is JSON text in a string. If the array is empty, or one element of it is anything else, none of it
+/// counts. The chunk stays content: observers that come later see its text as such, and the calls only in its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body<'a> {
     /// What the new chunk carries; may differ from the old one's.
@@ -33,7 +44,9 @@ pub struct Body<'a> {
 pub enum Edit<'a> {
     /// It goes out as it came in.
     Keep,
-    /// Another chunk goes out in its place.
+    /// Another chunk goes out in its place: its text in the member of its kind, and a tool call, or those beside content,
+    /// in the protocol's own form. Such a call gets an index that no other call of its choice has and, where it brings
+    /// none, an id; a finish reason `stop` that comes with or after it becomes `tool_calls`.
     Replace(Body<'a>),
     /// It does not go out.
     Remove,

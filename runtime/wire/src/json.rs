@@ -284,21 +284,22 @@ impl<'a> Scanner<'a> {
 fn plain_until(bytes: &[u8], mut at: usize) -> usize {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = ONES << 7;
-    while let Some(&block) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+    let mut rest = bytes.get(at..).unwrap_or_default();
+    while let Some((&block, behind)) = rest.split_first_chunk::<8>() {
         let word = u64::from_le_bytes(block);
-        let quote = word ^ (ONES * b'"' as u64);
+        // With this bit turned over, a quote is 0x20, and it and the control characters are what lies below 0x21.
+        let turned = word ^ (ONES * 0x02);
         let slash = word ^ (ONES * b'\\' as u64);
         // The lowest set bit is exact: a borrow only ever spoils the bytes above the first match.
-        let found = (quote.wrapping_sub(ONES) & !quote)
-            | (slash.wrapping_sub(ONES) & !slash)
-            | (word.wrapping_sub(ONES * 0x20) & !word);
+        let found = (turned.wrapping_sub(ONES * 0x21) & !turned) | (slash.wrapping_sub(ONES) & !slash);
         let found = found & HIGH;
         if found != 0 {
             return at + found.trailing_zeros() as usize / 8;
         }
         at += 8;
+        rest = behind;
     }
-    while let Some(byte) = bytes.get(at) {
+    for byte in rest {
         if matches!(byte, b'"' | b'\\' | 0..=0x1F) {
             break;
         }

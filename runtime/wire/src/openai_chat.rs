@@ -4,6 +4,7 @@
 //!   fields   what the protocol's members are called
 //!   decode   data ──► chunks       what each dialect calls reasoning, content, refusal, calls, annotations, usage
 //!   render   chunks ──► data       only the changed values are other bytes
+//!   made     tool calls that observers put in
 //!   ends     what a stream that is cut here says to its client
 //! ```
 
@@ -12,6 +13,7 @@ mod choice;
 mod decode;
 mod ends;
 mod fields;
+mod made;
 mod render;
 mod usage;
 

@@ -24,7 +24,11 @@ pub(crate) fn measure() -> io::Result<()> {
             },
         );
         let per_byte = |nanos: f64| nanos / (8 * MEGABYTE) as f64;
-        println!("reads of {read}: {:.3} ns a byte at 8 MB, {:.3} at 1 MB", per_byte(long_nanos), per_byte(short_nanos));
+        println!(
+            "reads of {read}: {:.3} ns a byte at 8 MB, {:.3} at 1 MB",
+            per_byte(long_nanos),
+            per_byte(short_nanos)
+        );
         let name = format!("framing per byte in reads of {read}, one event of 8 MB against 1 MB");
         record(&name, ratio.max(1.0 / ratio), "to 1", 1.15, Direction::AtMost)?;
     }

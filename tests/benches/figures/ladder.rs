@@ -3,11 +3,12 @@
 use std::hint::black_box;
 use std::io;
 
+use crate::loaded::{invocation, ladder_of, load, measured_plugin};
 use e2e::figures::{Direction, record};
-use crate::loaded::{ladder_of, load, measured_plugin};
 use seam_host::LoadedObserver;
 use seam_ladder::Ladder;
-use seam_plugin_api::{Chunk, ChunkKind};
+use seam_plugin_api::abi::ValueSource;
+use seam_plugin_api::{Chunk, ChunkKind, Context, Progress, StreamObserver, Verdict};
 
 use crate::counting::allocations;
 use crate::rounds::compare;
@@ -19,23 +20,29 @@ const CHUNKS: u64 = 2_000;
 /// A usual chunk's text.
 const TEXT: &str = " the quick brown fox is";
 
-trait InProcess {
-    fn on_chunk(&mut self, chunk: &Chunk<'_>) -> bool;
-}
+/// The measured observer without a library around it.
+struct InProcess<const N: usize>(Work<N>);
 
-impl<const N: usize> InProcess for Work<N> {
-    fn on_chunk(&mut self, chunk: &Chunk<'_>) -> bool {
-        self.look(chunk.seq(), chunk.text())
+impl<const N: usize> StreamObserver for InProcess<N> {
+    fn on_chunk(&mut self, chunk: &Chunk<'_>, context: &Context<'_>) -> Verdict {
+        if self.0.look(chunk.seq(), chunk.text()) { context.stop("never") } else { Verdict::Continue }
     }
 }
 
 pub(crate) fn measure() -> io::Result<()> {
-    let specs: Vec<_> = (0..10).map(|n| measured_plugin(n).map(|path| (path, "{}".to_owned()))).collect::<Result<_, _>>()?;
+    let specs: Vec<_> =
+        (0..10).map(|n| measured_plugin(n).map(|path| (path, "{}".to_owned()))).collect::<Result<_, _>>()?;
     let generation = load(&specs)?;
     let (ratio, ladder, bare) = compare(|| push_all(&mut ladder_of(&generation), 0), || call_all(&mut boxes()));
     let each = |nanos: f64| nanos / CHUNKS as f64 / 10.0;
     println!("a call in the ladder {:.2} ns, in the bare loop {:.2} ns", each(ladder), each(bare));
-    record("ladder with ten loaded plugins that answer continue, against ten boxed trait objects", ratio, "times", 3.0, Direction::AtMost)?;
+    record(
+        "ladder with ten loaded plugins that answer continue, against ten boxed trait objects",
+        ratio,
+        "times",
+        3.0,
+        Direction::AtMost,
+    )?;
 
     let mut ladder = ladder_of(&generation);
     push_all(&mut ladder, 0);
@@ -48,10 +55,15 @@ pub(crate) fn measure() -> io::Result<()> {
         }
     });
     let per_chunk = made as f64 / CHUNKS as f64;
-    record("allocations for a chunk that passes ten observers unchanged", per_chunk, "allocations", 0.0, Direction::AtMost)?;
+    record(
+        "allocations for a chunk that passes ten observers unchanged",
+        per_chunk,
+        "allocations",
+        0.0,
+        Direction::AtMost,
+    )?;
     Ok(())
 }
-
 
 fn push_all(ladder: &mut Ladder<LoadedObserver>, first: u64) {
     let mut sink = crate::loaded::Nowhere;
@@ -61,26 +73,31 @@ fn push_all(ladder: &mut Ladder<LoadedObserver>, first: u64) {
     }
 }
 
-fn boxes() -> [Box<dyn InProcess>; 10] {
+fn boxes() -> [Box<dyn StreamObserver>; 10] {
     [
-        Box::new(Work::<0>::new()),
-        Box::new(Work::<1>::new()),
-        Box::new(Work::<2>::new()),
-        Box::new(Work::<3>::new()),
-        Box::new(Work::<4>::new()),
-        Box::new(Work::<5>::new()),
-        Box::new(Work::<6>::new()),
-        Box::new(Work::<7>::new()),
-        Box::new(Work::<8>::new()),
-        Box::new(Work::<9>::new()),
+        Box::new(InProcess::<0>(Work::new())),
+        Box::new(InProcess::<1>(Work::new())),
+        Box::new(InProcess::<2>(Work::new())),
+        Box::new(InProcess::<3>(Work::new())),
+        Box::new(InProcess::<4>(Work::new())),
+        Box::new(InProcess::<5>(Work::new())),
+        Box::new(InProcess::<6>(Work::new())),
+        Box::new(InProcess::<7>(Work::new())),
+        Box::new(InProcess::<8>(Work::new())),
+        Box::new(InProcess::<9>(Work::new())),
     ]
 }
 
-fn call_all(boxes: &mut [Box<dyn InProcess>; 10]) {
+/// The bare loop: the same trait, chunks and contexts, and nothing of what a ladder does.
+fn call_all(boxes: &mut [Box<dyn StreamObserver>; 10]) {
+    let invocation = invocation();
     for seq in 0..CHUNKS {
         let chunk = Chunk::new(seq, 0, ChunkKind::ContentDelta, TEXT, None);
+        let context = Context::new(Progress::default(), ValueSource::of(&invocation));
         for observer in boxes.iter_mut() {
-            black_box(observer.on_chunk(black_box(&chunk)));
+            if black_box(observer.on_chunk(black_box(&chunk), black_box(&context))) != Verdict::Continue {
+                return;
+            }
         }
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn ladder_of(generation: &Arc<Generation>) -> Ladder<LoadedObserver> 
 }
 
 /// An invocation as any other.
-fn invocation() -> Invocation {
+pub(crate) fn invocation() -> Invocation {
     Invocation {
         call_class: CallClass::Converse,
         turn_id: "turn".into(),

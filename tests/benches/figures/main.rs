@@ -7,7 +7,6 @@ mod ladder;
 mod loaded;
 mod rounds;
 mod stream;
-#[path = "../work.rs"]
 mod work;
 
 fn main() -> std::io::Result<()> {

@@ -1,6 +1,6 @@
 //! A plugin whose observer does the measured work and answers `continue`.
 
-#[path = "../../benches/work.rs"]
+#[path = "../../benches/figures/work.rs"]
 pub(crate) mod work;
 
 /// Exports the measured plugin number `$n`: ten different libraries, since copies of one would share what the processor

@@ -41,8 +41,10 @@ where
                 return socket.set_linger(Some(Duration::ZERO));
             }
             Some(Finish::Cut | Finish::Stall) => {
+                let cut = socket.shutdown(std::net::Shutdown::Both);
+                // Told afterwards, so that whoever waits for it finds the connection ended.
                 call.set_end(CallEnd::Broken);
-                return socket.shutdown(std::net::Shutdown::Both);
+                return cut;
             }
         }
         if until_close {

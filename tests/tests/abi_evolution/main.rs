@@ -6,7 +6,9 @@
 //!   plugin sources ─ sources.rs ────────────────────────────────────────┴─ workspace.rs ─► one cargo build, kept in target
 //! ```
 #![expect(
-    clippy::unwrap_used, clippy::expect_used, clippy::panic,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
     reason = "what the tests share says by panicking what must hold, as they do"
 )]
 

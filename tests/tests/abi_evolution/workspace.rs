@@ -82,7 +82,7 @@ fn write_copy(folder: &Path, copy: &Copy) {
     let (before, rest) = manifest.split_once("members = [").expect("the workspace lists its members");
     let (_, after) = rest.split_once(']').expect("the list ends");
     let members = r#"members = ["plugin-api", "runtime/ladder", "runtime/host"]"#;
-    write(&target.join("Cargo.toml"), &format!("{before}{members}{after}"));
+    write(&target.join("Cargo.toml"), format!("{before}{members}{after}"));
     write_lock(&target);
     for part in ["runtime/ladder", "runtime/host"] {
         copy_folder(&repository.join(part), &target.join(part), &[]);
@@ -95,13 +95,14 @@ fn copy_folder(from: &Path, to: &Path, edits: &[(&str, &str, String)]) {
     let mut made = 0;
     for file in files(from) {
         let path = file.strip_prefix(from).expect("a file of the folder");
-        let mut text = fs::read_to_string(&file).unwrap();
+        let mut bytes = fs::read(&file).unwrap();
         for (_, old, new) in edits.iter().filter(|(name, ..)| Path::new(name) == path) {
+            let text = String::from_utf8(bytes).unwrap();
             assert_eq!(text.matches(old).count(), 1, "{} has this text once: {old}", path.display());
-            text = text.replace(old, new);
+            bytes = text.replace(old, new).into_bytes();
             made += 1;
         }
-        write(&to.join(path), &text);
+        write(&to.join(path), &bytes);
     }
     assert_eq!(made, edits.len(), "every edit of {} has its file", to.display());
 }
@@ -129,7 +130,7 @@ fn write_users(folder: &Path) {
         let api = copy.map_or_else(repository, |copy| folder.join("copies").join(copy)).join("plugin-api");
         let library = "[lib]\ncrate-type = [\"cdylib\"]\n";
         write_user(&users, name, library, &[("seam-plugin-api", api)]);
-        write(&users.join(name).join("src/lib.rs"), &plugin(name, &said));
+        write(&users.join(name).join("src/lib.rs"), plugin(name, &said));
         members.push(name.to_owned());
     }
     let newer = folder.join("copies/newer");
@@ -145,7 +146,7 @@ fn write_user(users: &Path, name: &str, library: &str, dependencies: &[(&str, Pa
     let dependency = |(name, path): &(&str, PathBuf)| format!("{name} = {{ path = {path:?} }}\n");
     let dependencies: String = dependencies.iter().map(dependency).collect();
     let package = format!("[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\npublish = false\n");
-    write(&users.join(name).join("Cargo.toml"), &format!("{package}\n{library}\n[dependencies]\n{dependencies}"));
+    write(&users.join(name).join("Cargo.toml"), format!("{package}\n{library}\n[dependencies]\n{dependencies}"));
 }
 
 /// The versions that the workspace was built with: they are there, and no other has to be asked for. Cargo adds the crates
@@ -158,11 +159,12 @@ fn write_lock(workspace: &Path) {
 }
 
 /// Writes a file unless it says the same already; whether it did not.
-fn write(path: &Path, text: &str) -> bool {
-    if fs::read_to_string(path).is_ok_and(|present| present == text) {
+fn write(path: &Path, content: impl AsRef<[u8]>) -> bool {
+    let content = content.as_ref();
+    if fs::read(path).is_ok_and(|present| present == content) {
         return false;
     }
     fs::create_dir_all(path.parent().expect("a file lies in a folder")).unwrap();
-    fs::write(path, text).unwrap();
+    fs::write(path, content).unwrap();
     true
 }

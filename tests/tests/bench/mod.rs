@@ -1,8 +1,12 @@
 //! A daemon between a scripted provider and its clients, and what the tests of its operation do with one.
 #![allow(dead_code, clippy::allow_attributes, reason = "each test file is a program of its own and uses a part")]
-#![allow(clippy::missing_panics_doc, reason = "what the tests share says by panicking what must hold, as they do")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what the tests share says by panicking what must hold, as they do"
+)]
 
-use e2e::client::Response;
+use e2e::client::{Client, Response};
 use e2e::daemon::{Daemon, Setup, command};
 use e2e::patience::{Backoff, PATIENCE};
 use e2e::plugins::plugin;
@@ -87,9 +91,16 @@ pub(crate) async fn ask(daemon: &Daemon) -> Response {
 
 /// The same for a model and a call class.
 pub(crate) async fn ask_as(daemon: &Daemon, model: &str, call_class: &str) -> Response {
+    send_as(daemon, model, call_class).await.receive().await.unwrap()
+}
+
+/// Asks for a stream, and no more.
+pub(crate) async fn send_as(daemon: &Daemon, model: &str, call_class: &str) -> Client {
     let body = json!({"model": model, "stream": true, "messages": [{"role": "user", "content": "hello"}]});
     let headers = [("content-type", "application/json"), ("x-seam-call-class", call_class)];
-    daemon.client().await.unwrap().request("POST", CHAT, &headers, body.to_string()).await.unwrap()
+    let mut client = daemon.client().await.unwrap();
+    client.send("POST", CHAT, &headers, body.to_string()).await.unwrap();
+    client
 }
 
 /// Asks for an answer of these pieces and gives the text that arrived.
@@ -133,7 +144,7 @@ impl Paced {
     /// Lets the next piece come and gives what stood in front of its text.
     pub(crate) async fn next_mark(&mut self) -> String {
         self.gate.open();
-        let event = self.response.next_event().await.unwrap().expect("the stream goes on");
+        let event = self.response.next_event().await.unwrap().unwrap();
         let text = chat_text(std::slice::from_ref(&event));
         let piece = format!("p{} ", self.pieces);
         self.pieces += 1;
@@ -185,6 +196,12 @@ pub(crate) async fn installed(daemon: &Daemon, generation: u64) {
 /// How many lines of the daemon's log have this in them.
 pub(crate) fn count(daemon: &Daemon, what: &str) -> usize {
     daemon.log().lines().filter(|line| line.contains(what)).count()
+}
+
+/// Waits until so many lines of the daemon's log have this in them.
+pub(crate) async fn counted(daemon: &Daemon, what: &str, wanted: usize) {
+    until(&format!("{wanted} lines with {what}"), async || count(daemon, what) >= wanted).await;
+    assert_eq!(count(daemon, what), wanted, "lines with {what} in\n{}", daemon.log());
 }
 
 /// Waits until what can only be polled is so.

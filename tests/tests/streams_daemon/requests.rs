@@ -1,7 +1,10 @@
 //! What clients may ask, and how.
 
+use e2e::patience::within;
 use e2e::provider::Script;
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::bench::CHAT;
 use crate::scene::{Plan, Scene, error_of, hello, request, whole_hello};
@@ -70,11 +73,16 @@ async fn a_client_that_waits_to_be_told_to_send_its_body() {
     let scene = Scene::start();
     scene.provider.answer(Script::events([hello()]));
     let body = request(true).to_string();
-    let mut client = scene.client().await;
-    let head = format!("POST {CHAT} HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: {}\r\n\r\n", body.len());
-    client.send_raw(head).await.unwrap();
-    client.send_raw(&body).await.unwrap();
-    assert_eq!(client.receive().await.unwrap().text().await.unwrap(), hello());
+    let mut connection = TcpStream::connect(scene.daemon.listen()).await.unwrap();
+    let headers = format!("host: x\r\nconnection: close\r\nexpect: 100-continue\r\ncontent-length: {}", body.len());
+    connection.write_all(format!("POST {CHAT} HTTP/1.1\r\n{headers}\r\n\r\n").as_bytes()).await.unwrap();
+    let mut interim = [0; 25];
+    within("to be told", connection.read_exact(&mut interim)).await.unwrap().unwrap();
+    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
+    connection.write_all(body.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    within("the answer", connection.read_to_end(&mut answer)).await.unwrap().unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"), "{}", answer.escape_ascii());
     assert_eq!(scene.provider.next_call().await.unwrap().request().header("expect"), None);
 }
 
@@ -86,7 +94,11 @@ async fn a_client_of_http_1_0() {
     let mut client = scene.client().await;
     client.send_raw(format!("POST {CHAT} HTTP/1.0\r\ncontent-length: {}\r\n\r\n{body}", body.len())).await.unwrap();
     let answer = client.closed().await.unwrap();
-    assert!(answer.starts_with(b"HTTP/1.0 200 OK\r\n") && answer.ends_with(hello().as_bytes()), "{}", answer.escape_ascii());
+    assert!(
+        answer.starts_with(b"HTTP/1.0 200 OK\r\n") && answer.ends_with(hello().as_bytes()),
+        "{}",
+        answer.escape_ascii()
+    );
 }
 
 #[tokio::test]
@@ -99,7 +111,10 @@ async fn a_body_that_is_too_large_whether_or_not_it_says_so() {
     assert!(message.contains("2048 bytes") && message.contains("server.max_request"), "{message}");
     assert_eq!((&*kind, &*code), ("invalid_request_error", "request_too_large"));
     let mut client = scene.client().await;
-    let chunked = format!("POST {CHAT} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
+    let chunked = format!(
+        "POST {CHAT} HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n0\r\n\r\n",
+        body.len()
+    );
     client.send_raw(chunked).await.unwrap();
     assert_eq!(client.receive().await.unwrap().status, 413);
     assert!(scene.provider.requests().is_empty());
@@ -108,7 +123,7 @@ async fn a_body_that_is_too_large_whether_or_not_it_says_so() {
 #[tokio::test]
 async fn a_body_that_is_no_request() {
     let scene = Scene::start();
-    for body in ["", "{", "[]", "{\"messages\": []}", "{\"model\": 7, \"messages\": []}", "\u{0}"] {
+    for body in ["", "{", "7", "\"text\"", "{\"model\": 7, \"messages\": []}", "\u{0}"] {
         let mut response = scene.client().await.request("POST", CHAT, &[], body).await.unwrap();
         assert_eq!(response.status, 400, "{body:?}");
         let (message, kind, code) = error_of(&mut response).await;
@@ -120,10 +135,22 @@ async fn a_body_that_is_no_request() {
 }
 
 #[tokio::test]
+async fn a_request_without_a_model_is_the_providers_to_judge() {
+    let scene = Scene::start();
+    let refusal = r#"{"error":{"message":"you must provide a model parameter"}}"#;
+    scene.provider.answer(Script::json(400, refusal));
+    let mut response = scene.client().await.request("POST", CHAT, &[], "{\"messages\":[]}").await.unwrap();
+    assert_eq!((response.status, response.text().await.unwrap()), (400, refusal.to_owned()));
+}
+
+#[tokio::test]
 async fn a_body_that_breaks_off_reaches_no_provider() {
     let scene = Scene::start();
     let mut client = scene.client().await;
-    client.send_raw(format!("POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{{\"model\"")).await.unwrap();
+    client
+        .send_raw(format!("POST {CHAT} HTTP/1.1\r\nhost: x\r\ncontent-length: 500\r\n\r\n{{\"model\""))
+        .await
+        .unwrap();
     drop(client);
     scene.provider.answer(Script::events([hello()]));
     assert_eq!(scene.ask().await.text().await.unwrap(), hello());

@@ -340,6 +340,48 @@ fn an_observer_that_goes_with_its_thread_may_panic() {
     assert_eq!(table.calls(), ["configure", "registrations", "make", "observer"]);
 }
 
+/// A plugin whose table has no schema.
+struct Unschemed;
+
+#[derive(Deserialize)]
+struct NoSchema {}
+
+impl JsonSchema for NoSchema {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "NoSchema".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        panic!("there is none")
+    }
+}
+
+impl Plugin for Unschemed {
+    type Config = NoSchema;
+
+    fn configure(_: NoSchema, _: Host) -> Result<Self, Vec<ConfigFault>> {
+        Ok(Self)
+    }
+
+    fn registrations(&self) -> Vec<Registration> {
+        Vec::new()
+    }
+}
+
+impl Exported for Unschemed {
+    const NAME: &'static str = "unschemed";
+    const VERSION: &'static str = "1.0.0";
+    const DESCRIPTION: &'static str = "";
+    const LICENCE: &'static str = "";
+}
+
+/// It is asked before any plugin is configured, so before there is a daemon to log to.
+#[test]
+fn a_panic_in_the_schema_is_a_fault_of_the_description() {
+    let fault = PluginLibrary::linked::<Unschemed>().describe().unwrap_err();
+    assert_eq!(message(&fault), "there is none");
+}
+
 #[test]
 fn the_schema_is_part_of_the_description() {
     let description = PluginLibrary::linked::<Author>().describe().unwrap();

@@ -36,7 +36,6 @@ pub struct StreamedAnswer {
     /// Runs from the first wait after the end marker.
     grace: Option<Pin<Box<Sleep>>>,
     status: u16,
-    reason: Option<String>,
     /// Whether the end has been written down.
     closed: bool,
 }
@@ -51,17 +50,7 @@ impl StreamedAnswer {
         phases: Phases,
         status: u16,
     ) -> Self {
-        Self {
-            source: Some(source),
-            seam,
-            record,
-            phases,
-            out: BytesMut::new(),
-            grace: None,
-            status,
-            reason: None,
-            closed: false,
-        }
+        Self { source: Some(source), seam, record, phases, out: BytesMut::new(), grace: None, status, closed: false }
     }
 
     /// The next bytes for the client, or `None` at the end of the answer.
@@ -120,7 +109,6 @@ impl StreamedAnswer {
         let message = error.to_string();
         let failure = Failure { message: &message, kind: "provider_error", code: error.code() };
         self.seam.fail(failure, Outcome::ProviderError, &mut self.out);
-        self.reason = Some(message);
     }
 
     fn shut_down(&mut self) {
@@ -147,7 +135,7 @@ impl StreamedAnswer {
             status: self.status,
             reports: &reports,
             chunks: (ladder.chunks_in(), ladder.chunks_out()),
-            reason: stop.as_deref().or(self.reason.as_deref()),
+            reason: stop.as_deref().or(self.seam.failure()),
         });
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
@@ -19,13 +19,43 @@ pub enum ReplyBody {
     /// A stream that runs through a ladder.
     Streamed(Box<StreamedAnswer>),
     /// What a provider sends that no observer is to see: an error's body, a list of models.
-    PassedOn(Box<Source>),
+    PassedOn(Box<PassedOn>),
+}
+
+/// A provider's body on its way past the ladder.
+pub struct PassedOn {
+    source: Source,
+    /// What broke it off, until that is told.
+    broken: Option<io::Error>,
 }
 
 impl ReplyBody {
     /// A body that is known in full.
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
         Self::Whole(Full::new(bytes.into()))
+    }
+
+    /// A provider's body that no observer is to see.
+    pub fn passed_on(source: Source) -> Self {
+        Self::PassedOn(Box::new(PassedOn { source, broken: None }))
+    }
+}
+
+impl PassedOn {
+    /// An error breaks the client's connection off: it sees that the body is not whole. The error is told one turn late,
+    /// because what came before it, the head not least, leaves only when a turn has nothing new to say.
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if let Some(error) = self.broken.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        match ready!(self.source.poll_data(cx, Instant::now())) {
+            Some(Err(error)) => {
+                self.broken = Some(io::Error::other(error));
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            data => Poll::Ready(data.and_then(Result::ok).map(|data| Ok(Frame::data(data)))),
+        }
     }
 }
 
@@ -37,10 +67,7 @@ impl Body for ReplyBody {
         match self.get_mut() {
             Self::Whole(full) => Pin::new(full).poll_frame(cx).map_err(|never| match never {}),
             Self::Streamed(answer) => answer.poll_bytes(cx).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes)))),
-            // An error breaks the connection off: the client sees that the body is not whole.
-            Self::PassedOn(source) => source
-                .poll_data(cx, Instant::now())
-                .map(|data| data.map(|data| data.map(Frame::data).map_err(io::Error::other))),
+            Self::PassedOn(passed_on) => passed_on.poll_data(cx),
         }
     }
 

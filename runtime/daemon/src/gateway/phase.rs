@@ -46,4 +46,11 @@ impl Phases {
         }
         *self.seen.borrow_and_update()
     }
+
+    /// Waits for [`Phase::Cut`].
+    pub async fn cut(&mut self) {
+        while self.now() != Phase::Cut {
+            self.next().await;
+        }
+    }
 }

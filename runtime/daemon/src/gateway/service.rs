@@ -6,8 +6,8 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use bytes::{Bytes, BytesMut};
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap,
-    HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
+    HeaderMap, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -84,14 +84,23 @@ impl Gateway {
     /// Answers a request.
     pub async fn handle(&self, request: Request<Incoming>) -> Response<ReplyBody> {
         let snapshot = self.snapshot.load_full();
-        let handled = if request.uri().path() == "/v1/models" {
-            self.models(&snapshot, request).await
-        } else {
-            self.chat(&snapshot, request).await
+        let mut phases = self.phases.clone();
+        let handled = tokio::select! {
+            handled = self.route(&snapshot, request) => handled,
+            // Whoever has no answer by then would otherwise see the connection go.
+            () = phases.cut() => Err(Box::new(shutting_down())),
         };
         let response = handled.unwrap_or_else(|refused| *refused);
         self.metrics.request(response.status());
         response
+    }
+
+    async fn route(&self, snapshot: &Arc<Snapshot>, request: Request<Incoming>) -> Handled {
+        if request.uri().path() == "/v1/models" {
+            self.models(snapshot, request).await
+        } else {
+            self.chat(snapshot, request).await
+        }
     }
 
     /// The models of the provider that chat completions go to.
@@ -99,7 +108,9 @@ impl Gateway {
         if request.method() != Method::GET {
             return Err(Box::new(wrong_method(Method::GET)));
         }
-        let Some(route) = snapshot.routes.first() else { return Err(Box::new(no_route(snapshot, request.uri().path()))) };
+        let Some(route) = snapshot.routes.first() else {
+            return Err(Box::new(no_route(snapshot, request.uri().path())));
+        };
         if let Some(names) = route.provider.recorded_models() {
             return Ok(json(StatusCode::OK, seam_wire::models_body(&names, route.provider.name())));
         }
@@ -124,8 +135,7 @@ impl Gateway {
             return Err(Box::new(wrong_method(Method::POST)));
         }
         if self.phases.now() != Phase::Running {
-            let message = "seamd is shutting down and takes no new streams; ask again";
-            return Err(Box::new(error(StatusCode::SERVICE_UNAVAILABLE, Blame::Seamd, "shutdown", message)));
+            return Err(Box::new(shutting_down()));
         }
         let (head, body) = request.into_parts();
         let body = collect_request(body, snapshot.max_request).await?;
@@ -170,7 +180,11 @@ impl Gateway {
     /// future: hyper drops it when the client goes.
     async fn answer(&self, snapshot: &Snapshot, provider: &Provider, begun: Begun, call: Call) -> Handled {
         let Begun { ladder, record, invocation } = begun;
-        let mut unanswered = Unanswered { seam: Some(Seam::new(ladder, record.notes(), snapshot.max_frame)), record: Some(record) };
+        let mut unanswered = Unanswered {
+            seam: Some(Seam::new(ladder, record.notes(), snapshot.max_frame)),
+            record: Some(record),
+            phases: self.phases.clone(),
+        };
         let answer = match provider.call(&self.pool, call).await {
             Ok(answer) => answer,
             Err(failed) => {
@@ -180,13 +194,20 @@ impl Gateway {
             }
         };
         if !answer.status.is_success() {
-            unanswered.end(Outcome::ProviderError, answer.status.as_u16(), Some("the provider answered with an error status"));
+            unanswered.end(
+                Outcome::ProviderError,
+                answer.status.as_u16(),
+                Some("the provider answered with an error status"),
+            );
             return Ok(tagged(passed_on(answer), &invocation));
         }
         if let Some(encoding) = answer.headers.get(CONTENT_ENCODING).filter(|value| *value != "identity") {
-            let message = format!("the provider answered in content encoding {encoding:?}, which was not asked for and cannot be observed");
+            let message = format!(
+                "the provider answered in content encoding {encoding:?}, which was not asked for and cannot be observed"
+            );
             unanswered.end(Outcome::ProviderError, 502, Some(&message));
-            return Err(Box::new(error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_content_encoding", &message)));
+            let reply = error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_content_encoding", &message);
+            return Ok(tagged(reply, &invocation));
         }
         let reply = if is_event_stream(&answer.headers) {
             self.streamed(answer, &mut unanswered)
@@ -250,10 +271,17 @@ fn not_made(failed: FactoryFault, invocation: &Arc<Invocation>) -> Response<Repl
     error(StatusCode::SERVICE_UNAVAILABLE, Blame::Plugin, "observer_fault", &message)
 }
 
-/// An invocation until it is answered. Dropped before: the client is gone.
+/// The reply to whoever asks, or still waits for a provider, when the daemon ends.
+fn shutting_down() -> Response<ReplyBody> {
+    let message = "seamd is shutting down and takes no new streams; ask again";
+    error(StatusCode::SERVICE_UNAVAILABLE, Blame::Seamd, "shutdown", message)
+}
+
+/// An invocation until it is answered. Dropped before: the client is gone, or the daemon ends.
 struct Unanswered {
     seam: Option<Seam<LoadedObserver, super::invocations::InvocationNotes>>,
     record: Option<Record>,
+    phases: Phases,
 }
 
 impl Unanswered {
@@ -275,7 +303,11 @@ impl Unanswered {
 
 impl Drop for Unanswered {
     fn drop(&mut self) {
-        self.end(Outcome::ClientGone, 499, None);
+        if self.phases.now() == Phase::Cut {
+            self.end(Outcome::Shutdown, 503, None);
+        } else {
+            self.end(Outcome::ClientGone, 499, None);
+        }
     }
 }
 
@@ -394,7 +426,7 @@ fn is_event_stream(headers: &HeaderMap) -> bool {
 
 /// A provider's answer that no observer is to see, as it came.
 fn passed_on(answer: Answer) -> Response<ReplyBody> {
-    let mut response = Response::new(ReplyBody::PassedOn(Box::new(answer.source)));
+    let mut response = Response::new(ReplyBody::passed_on(answer.source));
     *response.status_mut() = answer.status;
     *response.headers_mut() = of_the_message(&answer.headers);
     response

@@ -65,9 +65,9 @@ impl Workers {
         self.workers.iter().map(|worker| worker.open.load(Ordering::Relaxed)).sum()
     }
 
-    /// Takes no more connections and waits until those that are open have ended, for `limit` at most: a worker that is
-    /// stuck in a plugin cannot be waited for.
-    pub async fn finish(self, limit: Duration) {
+    /// Takes no more connections and waits until those that are open have ended. That may take for ever: of a worker that is
+    /// stuck in a plugin, or of a client that does not read.
+    pub async fn finish(self) {
         drop(self.workers);
         let waited = tokio::task::spawn_blocking(move || {
             for thread in self.threads {
@@ -75,9 +75,8 @@ impl Workers {
                 let _ = thread.join();
             }
         });
-        if tokio::time::timeout(limit, waited).await.is_err() {
-            tracing::error!("a worker did not end in time: a call into a plugin or a client still holds it");
-        }
+        // Only ever cancelled with the runtime.
+        let _ = waited.await;
     }
 }
 

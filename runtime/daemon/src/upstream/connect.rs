@@ -39,7 +39,11 @@ pub(super) enum Stream {
 impl Endpoint {
     /// Host and port as a person writes them.
     pub(super) fn address(&self) -> String {
-        if self.host.contains(':') { format!("[{}]:{}", self.host, self.port) } else { format!("{}:{}", self.host, self.port) }
+        if self.host.contains(':') {
+            format!("[{}]:{}", self.host, self.port)
+        } else {
+            format!("{}:{}", self.host, self.port)
+        }
     }
 
     /// Opens a connection.

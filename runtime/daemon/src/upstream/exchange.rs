@@ -129,11 +129,7 @@ fn poll_driven(
 
 impl Silence {
     fn new(provider: &HttpProvider) -> Self {
-        Self {
-            timer: Box::pin(tokio::time::sleep(provider.first_byte_timeout)),
-            last: Instant::now(),
-            began: false,
-        }
+        Self { timer: Box::pin(tokio::time::sleep(provider.first_byte_timeout)), last: Instant::now(), began: false }
     }
 
     /// Notes that the provider said something.
@@ -157,10 +153,13 @@ impl Silence {
     }
 }
 
-
 impl HttpProvider {
     /// Sends a request and waits for the head of its answer. Dropping the future ends the call at once.
-    pub(super) async fn send(self: &Arc<Self>, pool: &Pool, request: Request<Full<Bytes>>) -> Result<Answer, UpstreamError> {
+    pub(super) async fn send(
+        self: &Arc<Self>,
+        pool: &Pool,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answer, UpstreamError> {
         match tokio::time::timeout(self.first_byte_timeout, self.send_patiently(pool, request)).await {
             Ok(answer) => answer,
             Err(_) => Err(self.silent(false)),

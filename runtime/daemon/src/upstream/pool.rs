@@ -12,9 +12,9 @@ use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use parking_lot::Mutex;
 
+use super::UpstreamError;
 use super::connect::{Dialled, Stream};
 use super::provider::HttpProvider;
-use super::UpstreamError;
 
 /// How long an idle connection is kept: under the minute after which common load balancers close theirs, so that a call
 /// seldom meets one that is just being closed.

@@ -57,7 +57,9 @@ pub(super) struct HttpProvider {
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
     /// The environment does not have the key.
-    #[error("the environment variable {0} is not set, or is not text; set it, or leave out api_key to pass on the client's own credentials")]
+    #[error(
+        "the environment variable {0} is not set, or is not text; set it, or leave out api_key to pass on the client's own credentials"
+    )]
     NoVariable(String),
     /// A file cannot be read.
     #[error("cannot read {}: {reason}", .path.display())]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::future::Future as _;
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::future::Future as _;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 

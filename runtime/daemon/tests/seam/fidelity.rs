@@ -9,9 +9,6 @@ use crate::observer::{Move, Scripted};
 use crate::reading::events;
 use crate::streams::{DONE, content, finish, fixtures, recorded};
 
-/// A stream of up to this length is cut in two at every place.
-const SHORT: usize = 8 * 1024;
-
 /// That the bytes are those that came, and behind them our own error where the provider's answer is not whole.
 fn assert_faithful(name: &str, stream: &[u8], cuts: &[usize], observers: &[Scripted]) {
     let ran = run_cut(stream, cuts, observers, End::Finish);
@@ -32,18 +29,15 @@ fn is_broken_off(stream: &[u8]) -> bool {
     !text.contains("[DONE]") && !text.contains("\"error\"") && !finished
 }
 
-/// Every place in a short stream; in a long one the places around each line end and some in between.
-fn places(stream: &[u8]) -> Vec<usize> {
-    if stream.len() <= SHORT {
-        return (1..stream.len()).collect();
-    }
-    let ends = stream.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
-    let mut places: Vec<usize> = ends.flat_map(|at| at.saturating_sub(1)..=at + 2).collect();
-    places.extend((1..stream.len()).step_by(stream.len() / 64));
-    places.retain(|&at| 0 < at && at < stream.len());
-    places.sort_unstable();
-    places.dedup();
-    places
+/// A cut in every frame at once, at this share of its length.
+fn cut_in_every_frame(stream: &[u8], share: usize, of: usize) -> Vec<usize> {
+    let blank_lines = stream.windows(2).enumerate().filter(|(_, pair)| *pair == b"\n\n").map(|(at, _)| at + 2);
+    let ends: Vec<usize> = blank_lines.chain([stream.len()]).collect();
+    let starts = [0].into_iter().chain(ends.iter().copied());
+    let cuts = starts.zip(&ends).map(|(start, end)| start + (end - start) * share / of);
+    let mut cuts: Vec<usize> = cuts.filter(|at| 0 < *at && *at < stream.len()).collect();
+    cuts.dedup();
+    cuts
 }
 
 fn all() -> Vec<(String, Vec<u8>)> {
@@ -69,15 +63,22 @@ fn cut_in_two_at_every_place_of_the_fixtures() {
 }
 
 #[test]
-fn cut_in_two_around_every_line_end_of_recorded_streams() {
+fn cut_in_every_frame_of_recorded_streams_at_every_share_of_it() {
+    const SHARES: usize = 64;
     for (name, stream) in recorded() {
-        // A long stream is cut at all of its places at once and at a few of them alone: alone each costs a whole run.
-        let places = places(&stream);
-        assert_faithful(&name, &stream, &places, &[]);
-        let few = places.len().div_ceil(40).max(1);
-        for at in places.iter().step_by(few) {
-            assert_faithful(&name, &stream, &[*at], &[]);
+        for share in 0..SHARES {
+            assert_faithful(&name, &stream, &cut_in_every_frame(&stream, share, SHARES), &[]);
         }
+    }
+}
+
+#[test]
+fn cut_around_every_line_end_of_recorded_streams() {
+    for (name, stream) in recorded() {
+        let line_ends = stream.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+        let mut cuts: Vec<usize> = line_ends.flat_map(|at| [at, at + 1]).filter(|at| *at < stream.len()).collect();
+        cuts.dedup();
+        assert_faithful(&name, &stream, &cuts, &[]);
     }
 }
 

@@ -3,7 +3,7 @@
 use seam_ladder::{Hold, OnEndHeld, OnFault, Policy};
 use seam_plugin_api::{ChunkKind, Outcome};
 
-use crate::drive::{End, Noted, run, run_cut, seam};
+use crate::drive::{End, MAX_FRAME, Noted, run, run_cut, seam};
 use crate::observer::{Move, Scripted};
 use crate::reading::{content as text_of, events};
 use crate::streams::{DONE, content, content_of, finish, finish_of, three_chunks};
@@ -79,7 +79,8 @@ fn a_choice_that_is_held_holds_the_other_one_in_order() {
     let stream = parts.concat();
     let held = run(stream.as_bytes(), &[Scripted::new([Move::Buffer, Move::Continue, Move::Buffer, Move::ReleaseAll])]);
     assert_eq!(held.text(), stream);
-    let amended = run(stream.as_bytes(), &[Scripted::new([Move::Buffer, Move::Amend("c"), Move::Release(2, Some("d"))])]);
+    let amended =
+        run(stream.as_bytes(), &[Scripted::new([Move::Buffer, Move::Amend("c"), Move::Release(2, Some("d"))])]);
     let events = events(amended.text());
     assert_eq!((text_of(&events, 0), text_of(&events, 1)), ("d".into(), "c".into()));
 }
@@ -142,4 +143,23 @@ fn two_observers_that_hold_in_turn_keep_the_order() {
     let first = Scripted::new([Move::Buffer, Move::Buffer, Move::Release(2, None), Move::Continue, Move::ReleaseAll]);
     let second = Scripted::new([Move::Continue, Move::Buffer, Move::Continue, Move::Release(2, None)]);
     assert_eq!(run(stream.as_bytes(), &[first, second]).text(), stream);
+}
+
+#[test]
+fn comments_without_end_behind_a_held_chunk_are_not_kept_without_end() {
+    let mut noted = Noted::default();
+    let mut seam = seam(&[Scripted::new([Move::Buffer])], &mut noted);
+    let mut out = BytesMut::new();
+    seam.feed(Bytes::from(content("a")), 0, &mut out);
+    let comment = Bytes::from(format!(": {}\n\n", "x".repeat(MAX_FRAME / 2)));
+    let mut sent = 0;
+    while seam.outcome().is_none() {
+        assert!(out.is_empty() && sent < 32 << 20, "{sent} bytes wait");
+        seam.feed(comment.clone(), 0, &mut out);
+        sent += comment.len();
+    }
+    assert!(sent > 8 << 20, "a stream may well bring {sent} bytes meanwhile");
+    let text = std::str::from_utf8(&out).unwrap();
+    assert!(text.starts_with(&content("a")), "what is held goes before the error");
+    assert!(text.contains("too_much_waiting") && text.ends_with(DONE));
 }

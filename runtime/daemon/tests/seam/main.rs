@@ -5,7 +5,7 @@
 //! - `stopping`, `ending`: every end is one proper end of the protocol.
 //! - `whole`: answers that are not streamed.
 //! - `rules`: the same for any stream, any observers and any cuts.
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "what the tests share says by panicking what must hold")]
+#![expect(clippy::unwrap_used, reason = "what the tests share says by panicking what must hold")]
 
 mod drive;
 mod ending;

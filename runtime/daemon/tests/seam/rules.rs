@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use seam_ladder::{Hold, OnEndHeld, OnFault, Policy};
-use seam_plugin_api::Outcome;
+use seam_plugin_api::{ChunkKind, Outcome};
 
 use crate::drive::{End, Ran, run_cut};
 use crate::observer::{Move, Scripted};
@@ -59,7 +59,9 @@ fn render(number: usize, part: Part) -> String {
         Part::Usage => format!("data: {{\"n\":{number},\"choices\":[],\"usage\":{{\"total_tokens\":{number}}}}}\n\n"),
         Part::Content(choice) => delta(choice, &format!("\"content\":\"w{number} 🦀\""), "null"),
         Part::Reasoning(choice) => delta(choice, "\"reasoning_content\":\"hm\"", "null"),
-        Part::Both(choice) => delta(choice, "\"role\":\"assistant\",\"reasoning_content\":\"r\",\"content\":\"c\"", "null"),
+        Part::Both(choice) => {
+            delta(choice, "\"role\":\"assistant\",\"reasoning_content\":\"r\",\"content\":\"c\"", "null")
+        }
         Part::Call(choice) => delta(
             choice,
             "\"tool_calls\":[{\"index\":0,\"id\":\"x\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]",
@@ -106,10 +108,21 @@ fn part() -> impl Strategy<Value = Part> {
     ]
 }
 
+/// Another kind in a chunk's place.
+fn turn() -> impl Strategy<Value = Move> {
+    let call = (ChunkKind::ToolCallDelta, "{}", Some("{\"index\":0,\"name\":\"made\"}"));
+    let annotation = (ChunkKind::Annotation, "", Some("{\"annotations\":[{\"type\":\"x\"}]}"));
+    let plain = [ChunkKind::ContentDelta, ChunkKind::ReasoningDelta, ChunkKind::RefusalDelta, ChunkKind::Finish];
+    let opaque = (ChunkKind::Opaque, "", Some("{\"made\":1}"));
+    let all = plain.map(|kind| (kind, "stop", None)).into_iter().chain([call, annotation, opaque]).collect::<Vec<_>>();
+    prop::sample::select(all).prop_map(|(kind, text, payload)| Move::Turn(kind, text, payload))
+}
+
 fn a_move() -> impl Strategy<Value = Move> {
     prop_oneof![
         14 => Just(Move::Continue),
         4 => prop::sample::select(vec!["", "\"quoted\"\n", "北京"]).prop_map(Move::Amend),
+        2 => turn(),
         2 => Just(Move::Emit),
         8 => Just(Move::Buffer),
         3 => Just(Move::ReleaseAll),
@@ -180,11 +193,14 @@ fn marked(case: &Case) -> bool {
     matches!(case.close, Close::Proper)
 }
 
-/// After a stop every choice that began has exactly one finish, unless the provider finished it more than once.
+/// After a stop every choice that began in a frame of the provider has exactly one finish, unless it was finished more than
+/// once before.
 fn check_choices(events: &[Event]) -> Result<(), TestCaseError> {
     for choice in 0..2 {
-        let began = events.iter().filter_map(|event| event.json()?["choices"].as_array()).flatten();
-        let began = began.filter(|own| own["index"] == choice && own["delta"].as_object().is_some_and(|d| !d.is_empty()));
+        let frames = events.iter().filter(|event| number(event).is_some());
+        let began = frames.filter_map(|event| event.json()?["choices"].as_array()).flatten();
+        let began =
+            began.filter(|own| own["index"] == choice && own["delta"].as_object().is_some_and(|d| !d.is_empty()));
         let finishes: Vec<&str> = events.iter().filter_map(|event| event.finishes(choice)).collect();
         prop_assert!(began.count() == 0 || !finishes.is_empty(), "choice {choice} is left open");
         let by_us = finishes.iter().filter(|reason| **reason == "content_filter").count();
@@ -194,7 +210,7 @@ fn check_choices(events: &[Event]) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_500))]
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
 
     #[test]
     fn the_output_does_not_depend_on_the_cuts_and_is_well_formed(

@@ -51,7 +51,8 @@ fn of_the_first_chunk_leaves_an_answer_without_text() {
 
 #[test]
 fn while_chunks_are_held_drops_them_and_keeps_the_comments_in_front() {
-    let stream = [content("a"), content("b"), ": kept\n\n".into(), content("c"), ": gone\n\n".into(), DONE.into()].concat();
+    let stream =
+        [content("a"), content("b"), ": kept\n\n".into(), content("c"), ": gone\n\n".into(), DONE.into()].concat();
     let ran = run(stream.as_bytes(), &[Scripted::new([Move::Continue, Move::Buffer, Move::Stop])]);
     let events = events(ran.text());
     assert_eq!(text_of(&events, 0), "a");
@@ -102,7 +103,8 @@ fn while_the_end_marker_waits_replaces_it_by_the_reason_and_its_own() {
 
 #[test]
 fn with_two_choices_finishes_the_one_that_is_open() {
-    let stream = [content_of(0, "a"), content_of(1, "b"), finish_of(0, "stop"), content_of(1, "c"), DONE.into()].concat();
+    let stream =
+        [content_of(0, "a"), content_of(1, "b"), finish_of(0, "stop"), content_of(1, "c"), DONE.into()].concat();
     let ran = run(stream.as_bytes(), &[stop_at(3)]);
     let events = events(ran.text());
     assert_eq!(events[3].finishes(1), Some("content_filter"));

@@ -52,7 +52,8 @@ pub(crate) fn recorded() -> Vec<(String, Vec<u8>)> {
 
 fn read_folder(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut paths: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|ending| ending == "sse")).collect();
+    let mut paths: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|ending| ending == "sse")).collect();
     paths.sort();
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     paths.iter().map(|path| (name(path), std::fs::read(path).unwrap())).collect()

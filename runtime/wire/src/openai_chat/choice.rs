@@ -1,7 +1,7 @@
 //! One choice of a frame or body, rewritten.
 
 use super::calls::ChoiceState;
-use super::ends::made_call_json;
+use super::made::{calls_beside, made_call_json};
 use super::render::{Piece, annotation_value, document_span, rewrite_error};
 use super::{Form, Slot, decode, is_text};
 use crate::chunk::{Body, Decoded};
@@ -35,6 +35,8 @@ struct Lane {
     changed: bool,
     /// A chunk left it for another place, so that nothing need stay behind.
     left: bool,
+    /// Calls go out beside its text.
+    has_calls: bool,
     /// Where a chunk that came here was before.
     from: Option<usize>,
 }
@@ -45,6 +47,7 @@ const LANES: [(ChunkKind, &[&str]); 3] = [
     (ChunkKind::ContentDelta, &["content"]),
     (ChunkKind::RefusalDelta, &["refusal"]),
 ];
+const CONTENT: usize = 1;
 
 pub(super) struct ChoiceRewrite<'t, 's> {
     text: &'t str,
@@ -62,7 +65,7 @@ pub(super) struct ChoiceRewrite<'t, 's> {
     /// `tool_calls`, with its elements.
     calls: Option<Parts>,
     call_spans: Vec<Span>,
-    /// Calls that took the place of other chunks, and where the first of those was.
+    /// Calls that took the place of other chunks or came beside one, and where the first of those was.
     made: Vec<String>,
     made_from: Option<usize>,
     /// Text that log-probabilities belong to was changed.
@@ -116,6 +119,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         self.finished = pieces.iter().any(|piece| piece.slot() == Slot::Finish);
         for piece in pieces {
             let home = self.rewrite_piece(piece, patches);
+            self.take_calls_beside(piece, home);
             if let Some(body) = piece.other_kind() {
                 self.arrive(piece, body, home, patches, leaving);
             }
@@ -148,7 +152,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             changed && matches!(piece.before.kind, ChunkKind::ContentDelta | ChunkKind::RefusalDelta);
         match piece.slot() {
             Slot::Reasoning => self.rewrite_lane(0, piece),
-            Slot::Content => self.rewrite_lane(1, piece),
+            Slot::Content => self.rewrite_lane(CONTENT, piece),
             Slot::Refusal => self.rewrite_lane(2, piece),
             Slot::ToolCall => self.rewrite_call(piece, patches),
             _ if !changed => None,
@@ -251,6 +255,16 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         inner.write(patches);
     }
 
+    /// Takes the calls that content carries beside its text.
+    fn take_calls_beside(&mut self, piece: &Piece<'_>, home: Option<usize>) {
+        let calls = piece.after.map(|body| calls_beside(self.state, &body, self.form)).unwrap_or_default();
+        if !calls.is_empty() {
+            self.lanes[CONTENT].has_calls = true;
+            self.made.extend(calls);
+            self.made_from = self.made_from.or(home);
+        }
+    }
+
     /// Puts a chunk where its new kind belongs.
     fn arrive<'a>(
         &mut self,
@@ -293,7 +307,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
     /// Writes a text member with what it holds now, and whatever repeats it.
     fn write_lane(&mut self, lane: usize, shares_details: bool, patches: &mut Patches) {
         let (_, names) = LANES[lane];
-        let Lane { text, changed, left, from } = std::mem::take(&mut self.lanes[lane]);
+        let Lane { text, changed, left, has_calls, from } = std::mem::take(&mut self.lanes[lane]);
         if !changed {
             return;
         }
@@ -301,10 +315,10 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         for name in names {
             let Some(value) = self.holder.value(name).filter(|value| is_text(self.text, *value)) else { continue };
             written = true;
-            match (text.is_empty() && left, self.holder_name) {
-                (false, _) => patches.replace(value, json::string(&text)),
-                (true, "delta") => self.holder.remove(name),
-                (true, _) => patches.replace(value, "null"),
+            match self.holder_name {
+                "delta" if text.is_empty() && left => self.holder.remove(name),
+                "message" if text.is_empty() && (left || has_calls) => patches.replace(value, "null"),
+                _ => patches.replace(value, json::string(&text)),
             }
         }
         if lane == 0 && shares_details {

@@ -117,23 +117,46 @@ impl OpenAiChat {
             if scanner.kind()? != Kind::Object {
                 return scanner.skip().map(drop);
             }
-            let (fields, _) = Fields::<7>::read(scanner, text, choice::slot, decoded)?;
+            let mut fields = Fields::<7>::new();
+            let mut delta = Fields::<8>::new();
+            scanner.members(|scanner, key| {
+                let slot = slot(text, key, choice::slot);
+                let value = if slot == Some(choice::DELTA) && scanner.kind()? == Kind::Object {
+                    // An earlier `delta` is hidden by this one.
+                    delta = Fields::new();
+                    delta.read(scanner, text, holder::slot, decoded)?
+                } else {
+                    scanner.skip()?
+                };
+                fields.set(slot, Member { key, value }, decoded);
+                Ok(())
+            })?;
             let usage = fields.of_kind(choice::USAGE, text, Kind::Object).filter(|usage| usage::is_value(text, *usage));
             *choice_usage = usage.or(*choice_usage);
-            self.read_choice(text, &fields, container - 1, decoded);
+            self.read_choice(text, &fields, &delta, container - 1, decoded);
             Ok(())
         })
     }
 
-    fn read_choice(&mut self, text: &str, fields: &Fields<7>, container: u32, decoded: &mut Decoded) {
+    fn read_choice(
+        &mut self,
+        text: &str,
+        fields: &Fields<7>,
+        delta: &Fields<8>,
+        container: u32,
+        decoded: &mut Decoded,
+    ) {
         let index = fields.value(choice::INDEX).and_then(|index| index.of_str(text).parse().ok()).unwrap_or(container);
         decoded.choices.push(index);
-        let delta = fields.of_kind(choice::DELTA, text, Kind::Object);
+        let has_delta = fields.of_kind(choice::DELTA, text, Kind::Object).is_some();
         let message = fields.of_kind(choice::MESSAGE, text, Kind::Object);
-        decoded.repeats |= delta.is_some() && message.is_some();
+        decoded.repeats |= has_delta && message.is_some();
         let mut target = Target { text, decoded, container, choice: index };
-        if let Some(object) = delta.or(message) {
-            self.read_holder(&mut target, object);
+        if has_delta {
+            self.read_holder(&mut target, delta);
+        } else if let Some(message) = message {
+            let message = Fields::within(text, message, holder::slot, target.decoded);
+            self.read_holder(&mut target, &message);
         }
         if let Some(logprobs) = fields.value(choice::LOGPROBS).filter(|value| says_anything(text, *value)) {
             target.push_annotation("logprobs", Slot::Logprobs, logprobs);
@@ -147,10 +170,9 @@ impl OpenAiChat {
     }
 
     /// A `delta` or a `message`.
-    fn read_holder(&mut self, target: &mut Target<'_>, object: Span) {
+    fn read_holder(&mut self, target: &mut Target<'_>, fields: &Fields<8>) {
         let text = target.text;
-        let fields = Fields::<8>::within(text, object, holder::slot, target.decoded);
-        read_reasoning(target, &fields);
+        read_reasoning(target, fields);
         let parts = fields.of_kind(holder::CONTENT, text, Kind::Array).map(|parts| read_parts(target, parts));
         let parts = parts.unwrap_or_default();
         push_parts(target, &parts, ChunkKind::ReasoningDelta);

@@ -1,6 +1,7 @@
 //! What the seam says itself: events of its own, and the ends of a stream or body.
 
 use super::calls::ChoiceState;
+use super::made::{calls_beside, made_call_json};
 use super::render::{annotation_value, document_span, error_json, opaque_json, usage_json};
 use super::{Form, OpenAiChat, is_text};
 use crate::chunk::{Body, Decoded, Edit};
@@ -84,12 +85,15 @@ impl OpenAiChat {
     }
 
     /// A whole event or body for one chunk that has no place in what came in.
-    pub(super) fn synthesise(&self, choice: u32, body: &Body<'_>, form: Form) -> String {
+    pub(super) fn synthesise(&mut self, choice: u32, body: &Body<'_>, form: Form) -> String {
         match body.kind {
             ChunkKind::Opaque => opaque_json(body),
             ChunkKind::Error => format!("{{\"error\":{}}}", error_json(body)),
             ChunkKind::Usage => self.envelope(form, &format!("\"choices\":[],\"usage\":{}", usage_json(body))),
-            _ => self.envelope(form, &format!("\"choices\":[{}]", choice_json(choice, body, form))),
+            _ => {
+                let choice = choice_json(self.state(choice), body, form);
+                self.envelope(form, &format!("\"choices\":[{choice}]"))
+            }
         }
     }
 }
@@ -121,7 +125,7 @@ fn finish_body(text: &str, whole: Span, seam: &str) -> String {
 }
 
 /// One choice that holds one chunk.
-pub(super) fn choice_json(choice: u32, body: &Body<'_>, form: Form) -> String {
+pub(super) fn choice_json(state: &mut ChoiceState, body: &Body<'_>, form: Form) -> String {
     let holder = match form {
         Form::Stream => "delta",
         Form::Body => "message",
@@ -130,31 +134,22 @@ pub(super) fn choice_json(choice: u32, body: &Body<'_>, form: Form) -> String {
     let inside = match body.kind {
         ChunkKind::ReasoningDelta => format!("\"reasoning_content\":{}", json::string(body.text)),
         ChunkKind::RefusalDelta => format!("\"refusal\":{}", json::string(body.text)),
-        ChunkKind::ToolCallDelta => {
-            format!("\"tool_calls\":[{}]", made_call_json(&mut ChoiceState::new(choice), body, form))
-        }
+        ChunkKind::ToolCallDelta => format!("\"tool_calls\":[{}]", made_call_json(state, body, form)),
         ChunkKind::Annotation => format!("\"annotations\":{}", annotation_value("annotations", body)),
         ChunkKind::Finish => String::new(),
-        _ => format!("\"content\":{}", json::string(body.text)),
+        _ => content_json(state, body, form),
     };
+    let choice = state.choice;
     format!("{{\"index\":{choice},\"{holder}\":{{{inside}}},\"finish_reason\":{finish}}}")
 }
 
-/// A tool call that takes the place of a chunk of another kind. Only its first fragment carries id, type and name; an
-/// id that its chunk does not bring is made from the choice and the index.
-pub(super) fn made_call_json(state: &mut ChoiceState, body: &Body<'_>, form: Form) -> String {
-    let payload = body.payload.unwrap_or("{}");
-    let member = |name| json::member_of(payload, document_span(payload), name);
-    let asked = member("index").and_then(|index| index.of_str(payload).parse().ok()).unwrap_or(0);
-    let name = member("name").filter(|name| is_text(payload, *name)).map(|name| name.of_str(payload));
-    let (wire, begins) = state.make_call(asked, name.is_some());
-    let arguments = json::string(body.text);
-    let index = if form == Form::Stream { format!("\"index\":{wire},") } else { String::new() };
-    if !begins {
-        return format!("{{{index}\"function\":{{\"arguments\":{arguments}}}}}");
+/// The members of content and of the calls beside it.
+fn content_json(state: &mut ChoiceState, body: &Body<'_>, form: Form) -> String {
+    let calls = calls_beside(state, body, form);
+    if calls.is_empty() {
+        return format!("\"content\":{}", json::string(body.text));
     }
-    let id = member("id").filter(|id| is_text(payload, *id)).map(|id| id.of_str(payload).to_owned());
-    let id = id.unwrap_or_else(|| format!("\"call_seam_{}_{wire}\"", state.choice));
-    let name = name.unwrap_or("\"\"");
-    format!("{{{index}\"id\":{id},\"type\":\"function\",\"function\":{{\"name\":{name},\"arguments\":{arguments}}}}}")
+    let is_null = form == Form::Body && body.text.is_empty();
+    let content = if is_null { "null".to_owned() } else { json::string(body.text) };
+    format!("\"content\":{content},\"tool_calls\":[{}]", calls.join(","))
 }

@@ -24,24 +24,30 @@ impl<const N: usize> Fields<N> {
 
     /// Reads an object all of whose values are only skipped.
     pub(super) fn read(
+        &mut self,
         scanner: &mut Scanner<'_>,
         text: &str,
-        slot_of: fn(&str) -> Option<usize>,
+        slot_of: impl Fn(&str) -> Option<usize> + Copy,
         decoded: &mut Decoded,
-    ) -> Result<(Self, Span), Malformed> {
-        let mut fields = Self::new();
-        let span = scanner.members(|scanner, key| {
+    ) -> Result<Span, Malformed> {
+        scanner.members(|scanner, key| {
             let value = scanner.skip()?;
-            fields.set(slot(text, key, slot_of), Member { key, value }, decoded);
+            self.set(slot(text, key, slot_of), Member { key, value }, decoded);
             Ok(())
-        })?;
-        Ok((fields, span))
+        })
     }
 
     /// The fields of an object in a document that was scanned before; none of another kind of value.
-    pub(super) fn within(text: &str, object: Span, slot_of: fn(&str) -> Option<usize>, decoded: &mut Decoded) -> Self {
-        Self::read(&mut Scanner::within(text, object), text, slot_of, decoded)
-            .map_or_else(|_| Self::new(), |(fields, _)| fields)
+    pub(super) fn within(
+        text: &str,
+        object: Span,
+        slot_of: impl Fn(&str) -> Option<usize> + Copy,
+        decoded: &mut Decoded,
+    ) -> Self {
+        let mut fields = Self::new();
+        // As in `members_of`.
+        let _ = fields.read(&mut Scanner::within(text, object), text, slot_of, decoded);
+        fields
     }
 
     pub(super) fn value(&self, slot: usize) -> Option<Span> {
@@ -59,7 +65,7 @@ impl<const N: usize> Fields<N> {
 }
 
 /// The slot that a key names, spelt plainly or with escapes.
-pub(super) fn slot(text: &str, key: Span, slot_of: fn(&str) -> Option<usize>) -> Option<usize> {
+pub(super) fn slot(text: &str, key: Span, slot_of: impl Fn(&str) -> Option<usize>) -> Option<usize> {
     let plain = key.inside_quotes().of_str(text);
     slot_of(plain).or_else(|| if plain.contains('\\') { slot_of(&json::key_name(text, key)) } else { None })
 }

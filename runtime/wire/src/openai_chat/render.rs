@@ -139,7 +139,7 @@ impl OpenAiChat {
 
     /// Says the chunks that their frame has no place for: in events of their own, or elsewhere in the body.
     fn place_leaving(
-        &self,
+        &mut self,
         text: &str,
         top: &mut Object<'_>,
         leaving: &[Leaving<'_>],
@@ -156,7 +156,7 @@ impl OpenAiChat {
                 ChunkKind::Usage => top.set("usage", &usage_json(&left.body), patches),
                 ChunkKind::Error => top.set("error", &error_json(&left.body), patches),
                 ChunkKind::Opaque => top.set("seam", &format!("{{\"opaque\":{}}}", opaque_json(&left.body)), patches),
-                _ => added.push(ends::choice_json(left.choice, &left.body, form)),
+                _ => added.push(ends::choice_json(self.state(left.choice), &left.body, form)),
             }
         }
         if let Some(choices) = choices.filter(|_| !added.is_empty()) {

@@ -1,5 +1,6 @@
 //! Decoding against a naive reader, rendering against its rules, ends, and real streams at every cut.
 
+mod beside;
 mod calls;
 mod decoding;
 mod ends;
@@ -115,4 +116,9 @@ fn content(text: &str) -> Edit<'_> {
 
 fn tool_call<'a>(arguments: &'a str, payload: &'a str) -> Edit<'a> {
     Edit::Replace(Body { kind: ChunkKind::ToolCallDelta, text: arguments, payload: Some(payload) })
+}
+
+/// Content with calls beside it, or with whatever else the payload says.
+fn content_with<'a>(text: &'a str, payload: &'a str) -> Edit<'a> {
+    Edit::Replace(Body { kind: ChunkKind::ContentDelta, text, payload: Some(payload) })
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{frame, frames, tool_call};
+use super::{content_with, frame, frames, tool_call};
 use crate::{Decoded, Edit, OpenAiChat};
 
 /// One frame of the stream.
@@ -16,6 +16,8 @@ enum Step {
     Provided(u32),
     /// Content that an observer makes a call of, under the index that it likes.
     Made(u32),
+    /// Content that goes on as such, with two calls beside it that like the same index.
+    Beside(u32),
 }
 
 /// A call as a client knows it.
@@ -33,6 +35,14 @@ fn data(step: Step, number: usize, expected: &mut BTreeMap<String, Call>) -> Str
             let call = Call { id: String::new(), name: format!("made{number}"), arguments: format!("m{number}") };
             expected.insert(call.name.clone(), call);
             r#""content":"<tool>""#.to_owned()
+        }
+        Step::Beside(_) => {
+            for half in ["a", "b"] {
+                let call =
+                    Call { id: String::new(), name: format!("made{number}{half}"), arguments: format!("m{half}") };
+                expected.insert(call.name.clone(), call);
+            }
+            r#""content":"text<tool>""#.to_owned()
         }
         Step::Provided(index) => {
             let name = format!("provided{index}");
@@ -59,13 +69,14 @@ fn send(chat: &mut OpenAiChat, data: &str, edit: Edit<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// What a client makes of the stream: the calls by index, and the finish reason.
-fn assemble(out: &[u8]) -> (BTreeMap<u64, Call>, String) {
-    let (mut calls, mut finish) = (BTreeMap::<u64, Call>::new(), String::new());
+/// What a client makes of the stream: the calls by index, the text, and the finish reason.
+fn assemble(out: &[u8]) -> (BTreeMap<u64, Call>, String, String) {
+    let (mut calls, mut text, mut finish) = (BTreeMap::<u64, Call>::new(), String::new(), String::new());
     for frame in frames(out) {
         let value: Value = serde_json::from_slice(frame.data().unwrap()).unwrap();
         let choice = &value["choices"][0];
         finish += choice["finish_reason"].as_str().unwrap_or_default();
+        text += choice["delta"]["content"].as_str().unwrap_or_default();
         for fragment in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
             let call = calls.entry(fragment["index"].as_u64().unwrap()).or_default();
             call.id += fragment["id"].as_str().unwrap_or_default();
@@ -73,11 +84,12 @@ fn assemble(out: &[u8]) -> (BTreeMap<u64, Call>, String) {
             call.arguments += fragment["function"]["arguments"].as_str().unwrap_or_default();
         }
     }
-    (calls, finish)
+    (calls, text, finish)
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    prop_oneof![(0..3_u32).prop_map(Step::Provided), (0..3_u32).prop_map(Step::Made)]
+    let index = || 0..3_u32;
+    prop_oneof![index().prop_map(Step::Provided), index().prop_map(Step::Made), index().prop_map(Step::Beside)]
 }
 
 /// Sends the steps and a finish, and checks what a client makes of it.
@@ -91,11 +103,18 @@ fn check(steps: &[Step]) -> Result<(), TestCaseError> {
                 let payload = format!("{{\"index\":{index},\"name\":\"made{number}\"}}");
                 send(&mut chat, &data, tool_call(&format!("m{number}"), &payload), &mut out);
             }
+            Step::Beside(index) => {
+                let call = |half| format!(r#"{{"index":{index},"name":"made{number}{half}","arguments":"m{half}"}}"#);
+                let payload = format!("{{\"tool_calls\":[{},{}]}}", call("a"), call("b"));
+                send(&mut chat, &data, content_with("text", &payload), &mut out);
+            }
         }
     }
     send(&mut chat, r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#, Edit::Keep, &mut out);
-    let (calls, finish) = assemble(&out);
-    let made = steps.iter().any(|step| matches!(step, Step::Made(_)));
+    let (calls, text, finish) = assemble(&out);
+    let beside = steps.iter().filter(|step| matches!(step, Step::Beside(_))).count();
+    prop_assert_eq!(text, "text".repeat(beside));
+    let made = steps.iter().any(|step| !matches!(step, Step::Provided(_)));
     prop_assert_eq!(finish, if made { "tool_calls" } else { "stop" });
     let ids: std::collections::BTreeSet<&str> = calls.values().map(|call| call.id.as_str()).collect();
     prop_assert_eq!(ids.len(), calls.len(), "every call has an id of its own: {:?}", calls);

@@ -150,6 +150,19 @@ impl Dice {
         self.object(members)
     }
 
+    /// A payload of content: mostly none, or calls beside the text. What is no list of calls must not matter.
+    fn calls_beside(&mut self, word: u32) -> Option<Value> {
+        let call = |index: u64| serde_json::json!({ "index": index, "name": format!("new{word}"), "arguments": "{é}" });
+        let calls: Vec<Value> = (0..1 + self.below(2)).map(|_| call(self.below(2))).collect();
+        match self.below(8) {
+            0 | 1 => Some(serde_json::json!({ "tool_calls": calls, "other": word })),
+            2 => Some(serde_json::json!({ "tool_calls": [calls[0], { "name": "half" }] })),
+            3 => Some(serde_json::json!({ "tool_calls": calls[0] })),
+            4 => Some(serde_json::json!([calls])),
+            _ => None,
+        }
+    }
+
     /// What becomes of a chunk: its kind, text and payload, nothing, or `Ok(None)` for what it was.
     fn edit(&mut self, chunk: &Seen) -> Option<Option<Seen>> {
         let kinds = match self.below(6) {
@@ -170,6 +183,7 @@ impl Dice {
             ChunkKind::Usage => Some(serde_json::json!({ "input_tokens": word, "provider": { "prompt_tokens": 1 } })),
             ChunkKind::Error => Some(serde_json::json!({ "message": format!("new{word}") })),
             ChunkKind::Opaque => Some(serde_json::json!({ "new": word })),
+            ChunkKind::ContentDelta => self.calls_beside(word),
             _ => None,
         };
         let has_text = !matches!(kind, ChunkKind::Annotation | ChunkKind::Usage | ChunkKind::Opaque);
@@ -178,13 +192,33 @@ impl Dice {
     }
 }
 
-/// The chunks as they should be after the edits.
+/// The chunks as they should be after the edits; calls beside content are chunks of their own on the wire.
 fn expected(before: &[Seen], edits: &[Option<Option<Seen>>]) -> Vec<Seen> {
     let after = |(chunk, edit): (&Seen, &Option<Option<Seen>>)| match edit {
         None => Some(chunk.clone()),
         Some(new) => new.clone(),
     };
-    before.iter().zip(edits).filter_map(after).collect()
+    let chunks = before.iter().zip(edits).filter_map(after);
+    chunks.flat_map(|chunk| std::iter::once(chunk.clone()).chain(calls_beside(&chunk))).collect()
+}
+
+fn calls_beside(chunk: &Seen) -> Vec<Seen> {
+    let payload = chunk.payload.as_ref().filter(|_| chunk.kind == ChunkKind::ContentDelta);
+    let calls = payload.and_then(|payload| payload["tool_calls"].as_array()).cloned().unwrap_or_default();
+    let call = |call: &Value| {
+        let text = call["arguments"].as_str()?.to_owned();
+        Some(Seen { choice: chunk.choice, kind: ChunkKind::ToolCallDelta, text, payload: Some(call.clone()) })
+    };
+    calls.iter().map(call).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The names of the calls of each choice, sorted as the characters of [`texts`] are.
+fn names(chunks: &[Seen]) -> Vec<(u32, String)> {
+    let calls = chunks.iter().filter(|chunk| chunk.kind == ChunkKind::ToolCallDelta);
+    let name = |chunk: &Seen| Some((chunk.choice, chunk.payload.as_ref()?["name"].as_str()?.to_owned()));
+    let mut names: Vec<_> = calls.filter_map(name).collect();
+    names.sort();
+    names
 }
 
 fn with_edits<R>(edits: &[Option<Option<Seen>>], then: impl FnOnce(&[Edit<'_>]) -> R) -> R {
@@ -337,6 +371,7 @@ fn check(seed: u64) -> Result<(), TestCaseError> {
         after.extend(seen(&decoded, data));
     }
     prop_assert_eq!(texts(&after), texts(&wanted), "{}", report);
+    prop_assert_eq!(names(&after), names(&wanted), "{}", report);
     for kind in [ChunkKind::Finish, ChunkKind::Error] {
         prop_assert_eq!(count(&after, kind), count(&wanted, kind), "{} {}", kind, report);
     }
@@ -394,7 +429,9 @@ proptest! {
         again.decode_body(&out, &mut decoded);
         let wanted = expected(&before, &edits);
         if before[0].kind != ChunkKind::Opaque {
-            prop_assert_eq!(texts(&seen(&decoded, &out)), texts(&wanted), "{}", report);
+            let after = seen(&decoded, &out);
+            prop_assert_eq!(texts(&after), texts(&wanted), "{}", report);
+            prop_assert_eq!(names(&after), names(&wanted), "{}", report);
         }
         for word in gone(&before, &edits, &wanted) {
             prop_assert!(!text.contains(&format!("{word}q")), "{} leaks {}", word, report);

@@ -11,7 +11,9 @@ use abi_stable::std_types::RStr;
 #[non_exhaustive]
 #[repr(u8)]
 pub enum ChunkKind {
-    /// Text of the answer.
+    /// Text of the answer. A chunk put in another's place may carry tool calls beside its text, for where there is more to
+    /// say than there are chunks: payload `{"tool_calls":[{"index":…,"id":…,"name":…,"arguments":"…"}]}`, `id` only where
+    /// there is one.
     ContentDelta = 0,
     /// Text of the model's reasoning; never part of the answer.
     ReasoningDelta = 1,

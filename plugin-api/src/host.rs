@@ -74,6 +74,14 @@ impl std::fmt::Debug for Host {
     }
 }
 
+/// Whether a text is a name that a counter or histogram can have: `[a-z][a-z0-9_]{0,63}`.
+#[must_use]
+pub fn is_metric_name(name: &str) -> bool {
+    name.len() <= 64
+        && name.starts_with(|first: char| first.is_ascii_lowercase())
+        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
+}
+
 /// A counter in the daemon's metrics.
 #[derive(Clone, Copy)]
 pub struct Counter(CounterHandle);
@@ -105,5 +113,18 @@ impl Histogram {
 impl std::fmt::Debug for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Histogram")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_metrics_follow_the_rule() {
+        assert!(is_metric_name("a") && is_metric_name("a_0") && is_metric_name(&"x".repeat(64)));
+        for bad in ["", "_a", "a b", "0a", "A", "é", &"x".repeat(65)] {
+            assert!(!is_metric_name(bad), "{bad:?}");
+        }
     }
 }

@@ -68,7 +68,7 @@ pub use chunk::{Chunk, ChunkKind, NewChunk};
 pub use context::{
     CallClass, Context, Correlation, Ending, FactoryContext, InvocationResult, Outcome, Progress, StopView, Value,
 };
-pub use host::{Counter, Histogram, Host, Level};
+pub use host::{Counter, Histogram, Host, Level, is_metric_name};
 pub use plugin::{ConfigFault, Plugin, Registration, StreamObserver, When};
 pub use verdict::{Event, Release, Released, Stop, Verdict, is_name};
 

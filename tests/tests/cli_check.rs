@@ -112,6 +112,22 @@ async fn a_plugin_is_shown_with_what_it_says_of_itself() {
 }
 
 #[tokio::test]
+async fn a_plugin_that_is_loaded_says_more() {
+    let setup = Setup::new("").unwrap();
+    setup.write("versioned.so", versioned(b'1')).unwrap();
+    let file = seamd(setup.folder(), &["plugin", "inspect", "versioned.so"]).await.stdout;
+    let said = seamd(setup.folder(), &["plugin", "inspect", "--load", "versioned.so"]).await;
+    assert_eq!((said.code, &*said.stderr), (Some(0), ""));
+    insta::assert_snapshot!("loaded", said.stdout.strip_prefix(&file).unwrap());
+    let json = seamd(setup.folder(), &["plugin", "inspect", "--load", "--json", "versioned.so"]).await;
+    let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((&json["name"], &json["config_schema"]["type"]), (&"versioned".into(), &"object".into()));
+    setup.write("text.so", b"a text\n").unwrap();
+    let refused = seamd(setup.folder(), &["plugin", "inspect", "--load", "text.so"]).await;
+    assert_eq!((refused.code, &*refused.stderr), (Some(3), "text.so: it is a text, not a shared library\n"));
+}
+
+#[tokio::test]
 async fn what_is_no_plugin_is_said_in_one_line() {
     let good = versioned(b'1');
     let cut = &good[..4096];

@@ -82,7 +82,7 @@ pub mod code {
     pub const STOP: u8 = 3;
     /// See [`Verdict::Buffer`](crate::Verdict::Buffer).
     pub const BUFFER: u8 = 4;
-    /// See [`Verdict::Release`](crate::Verdict::Release); `released` and `strip` are set.
+    /// See [`Verdict::Release`](crate::Verdict::Release); `released` and `strip_accumulated` are set.
     pub const RELEASE: u8 = 5;
     /// `configure` only: the table has faults, each of which was put into the sink.
     pub const REFUSED: u8 = 6;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use seam_plugin_api::Level;
 use seam_plugin_api::abi::Services;
+use seam_plugin_api::{Level, is_metric_name};
 
 /// A line that a plugin logged.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,12 +80,6 @@ impl Services for Recorder {
     fn record(histogram: &Mutex<Vec<f64>>, sample: f64) {
         lock(histogram).push(sample);
     }
-}
-
-fn is_metric_name(name: &str) -> bool {
-    name.len() <= 64
-        && name.starts_with(|first: char| first.is_ascii_lowercase())
-        && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// Each lock is held for one push or look-up, so a poisoned one still holds what it should.

@@ -36,15 +36,23 @@ pub(crate) struct Run {
 }
 
 impl Prose {
-    /// Works out the sets for the recognisers.
+    /// Works out the sets for the recognisers. Figures count as prose where that takes no letter from it: they do if no
+    /// kind that is looked for has any in it.
     pub(crate) fn new(recognisers: &[Recogniser]) -> Self {
+        let words = Self::of(recognisers, is_word);
+        let figures = Self::of(recognisers, |byte| is_word(byte) || is_figure(byte));
+        if figures.letters() >= words.letters() { figures } else { words }
+    }
+
+    /// Works out the sets where prose is made of `common` bytes.
+    fn of(recognisers: &[Recogniser], common: fn(u8) -> bool) -> Self {
         let mut class = [TRIGGER; 256];
-        for byte in (0..=u8::MAX).filter(|&byte| is_common(byte)) {
+        for byte in (0..=u8::MAX).filter(|&byte| common(byte)) {
             class[usize::from(byte)] = CUT;
         }
         let mut prose = Self { class, second: [false; 256], gap: usize::MAX };
         let alive: Vec<Vec<State>> =
-            recognisers.iter().map(|recogniser| prose.suspect(&recogniser.automaton)).collect();
+            recognisers.iter().map(|recogniser| prose.suspect(&recogniser.automaton, common)).collect();
         for (recogniser, states) in recognisers.iter().zip(alive) {
             prose.spare(recogniser, &states);
         }
@@ -54,14 +62,14 @@ impl Prose {
     /// Makes those bytes suspects with which an attempt begins that plain bytes alone would make a match, or that would
     /// survive a space, where prose is to be cut: such an attempt must be seen to begin. Answers the states of all other
     /// attempts. Whatever becomes a trigger later makes runs shorter and what was found here no less true.
-    fn suspect(&mut self, automaton: &Automaton) -> Vec<State> {
+    fn suspect(&mut self, automaton: &Automaton, common: fn(u8) -> bool) -> Vec<State> {
         let starts = automaton.start_states();
         let mut alive = vec![false; automaton.len()];
         // Most bytes begin an attempt alike.
         let mut known: HashMap<Vec<State>, Vec<State>> = HashMap::new();
-        for byte in (0..=u8::MAX).filter(|&byte| is_common(byte)) {
+        for byte in (0..=u8::MAX).filter(|&byte| common(byte)) {
             let begun: Vec<State> = starts.iter().map(|&start| automaton.step(start, byte)).collect();
-            let states = known.entry(begun.clone()).or_insert_with(|| reached(automaton, &begun));
+            let states = known.entry(begun.clone()).or_insert_with(|| reached(automaton, &begun, common));
             if !states.iter().any(|&state| is_offence(automaton, state)) {
                 states.iter().for_each(|&state| alive[usize::from(state)] = true);
             } else if begun.iter().any(|&state| automaton.flags(state) & (END | AT_END) != 0) {
@@ -94,6 +102,12 @@ impl Prose {
         }
     }
 
+    /// How many letters pass without a look.
+    fn letters(&self) -> usize {
+        let passes = |byte: &u8| byte.is_ascii_alphabetic() && self.class[usize::from(*byte)] >= PLAIN;
+        (0..=u8::MAX).filter(passes).count()
+    }
+
     /// Passes the run of plain bytes that begins at `from`, where no attempt is alive.
     #[inline]
     pub(crate) fn run(&self, bytes: &[u8], from: usize) -> Run {
@@ -113,9 +127,14 @@ impl Prose {
     }
 }
 
-/// What prose is made of.
-fn is_common(byte: u8) -> bool {
+/// What words and what stands between them is made of.
+fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || !byte.is_ascii() || b" \t\r\n,;!?\"'()[]{}*`<>|".contains(&byte)
+}
+
+/// What figures, dates and paths are made of beside that.
+fn is_figure(byte: u8) -> bool {
+    byte.is_ascii_digit() || b".:/%=$#&_+-^~\\".contains(&byte)
 }
 
 /// Whether a state is a match, or survives a space.
@@ -124,7 +143,7 @@ fn is_offence(automaton: &Automaton, state: State) -> bool {
 }
 
 /// The given states and every one that common bytes lead to from them, as far as they are alive.
-fn reached(automaton: &Automaton, from: &[State]) -> Vec<State> {
+fn reached(automaton: &Automaton, from: &[State], common: fn(u8) -> bool) -> Vec<State> {
     let mut seen = vec![false; automaton.len()];
     let mut states = Vec::new();
     let mut meet = |state: State, states: &mut Vec<State>| {
@@ -137,7 +156,7 @@ fn reached(automaton: &Automaton, from: &[State]) -> Vec<State> {
     let mut done = 0;
     while let Some(&state) = states.get(done) {
         done += 1;
-        for byte in (0..=u8::MAX).filter(|&byte| is_common(byte)) {
+        for byte in (0..=u8::MAX).filter(|&byte| common(byte)) {
             meet(automaton.step(state, byte), &mut states);
         }
     }
@@ -158,6 +177,13 @@ mod tests {
         let prose = &every_kind().prose;
         assert_eq!(bytes_of(prose, PLAIN), "(CDEFGHIJKLMNOPQRTUVWXYZacdefghijklmnopqrstuvwxyz");
         assert_eq!(bytes_of(prose, CUT), "\t\n\r !\"')*,;<>?[]`{|}");
+    }
+
+    #[test]
+    fn figures_are_prose_where_no_kind_has_any() {
+        let prose = &crate::stream::tests::of_kinds(&[crate::kinds::Kind::Email]).prose;
+        assert_eq!(prose.run(b"000123:456 7", 0), Run { to: 11, until: 12 });
+        assert!(!bytes_of(&every_kind().prose, PLAIN).contains('0'));
     }
 
     #[test]

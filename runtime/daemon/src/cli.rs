@@ -27,18 +27,6 @@ pub struct Cli {
     pub command: Command,
 }
 
-impl Cli {
-    /// When to use colour, for the streams that everything is printed to.
-    #[must_use]
-    pub fn color_choice(&self) -> anstream::ColorChoice {
-        match self.color {
-            ColorChoice::Auto => anstream::ColorChoice::Auto,
-            ColorChoice::Always => anstream::ColorChoice::Always,
-            ColorChoice::Never => anstream::ColorChoice::Never,
-        }
-    }
-}
-
 /// What seamd can be asked to do.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
@@ -101,7 +89,7 @@ pub struct Daemon {
 /// `seamd plugin`.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Plugin {
-    /// Show what a plugin says of itself: name, version, what it was built with, the schema of its table
+    /// Show what can be told of a plugin without running it: name, version, what it was built with
     #[command(after_help = EXIT_CODES)]
     Inspect(Inspect),
 }
@@ -112,6 +100,9 @@ pub struct Inspect {
     /// The plugin
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
+    /// Load it as well, which runs code of it, and show what else it says: description, licence, the schema of its table
+    #[arg(long)]
+    pub load: bool,
     /// Answer in JSON on standard output
     #[arg(long)]
     pub json: bool,
@@ -177,11 +168,11 @@ mod tests {
     fn commands_are_what_was_typed() {
         let run = parse("seamd run -c seamd.toml --color never").unwrap();
         assert_eq!(run.command, Command::Run(Run { config: "seamd.toml".into() }));
-        assert_eq!(run.color_choice(), anstream::ColorChoice::Never);
+        assert_eq!(run.color, ColorChoice::Never);
         let check = parse("seamd check --config seamd.toml --json").unwrap();
         assert_eq!(check.command, Command::Check(Check { config: "seamd.toml".into(), json: true }));
         let inspect = parse("seamd plugin inspect libx.so").unwrap();
-        let wanted = Inspect { file: "libx.so".into(), json: false };
+        let wanted = Inspect { file: "libx.so".into(), load: false, json: false };
         assert_eq!(inspect.command, Command::Plugin(Plugin::Inspect(wanted)));
     }
 

@@ -1,6 +1,7 @@
 //! What the other commands do: check, reload, inspect. Each prints for a person, or JSON with `--json`.
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +10,8 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Empty};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use seam_host::Loader;
+use seam_host::{Inspection, Loader};
+use seam_plugin_api::abi::Description;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -50,9 +52,7 @@ pub fn check(check: &cli::Check, colour: bool) -> Exit {
     let made = config::load(&check.config).map_err(Refusal::from).and_then(|loaded| {
         // A folder that is not there yet is left to the daemon to make.
         let private_folder = loaded.config.server.state_dir.filter(|folder| folder.is_dir());
-        let loader = Loader::new(private_folder).map_err(|error| {
-            Refusal::System(format!("cannot make the folder for private copies of plugins: {error}"))
-        })?;
+        let loader = Loader::new(private_folder).map_err(|error| Refusal::System(no_folder(&error)))?;
         make_snapshot(&check.config, &loader, None)
     });
     let made = match made {
@@ -82,20 +82,62 @@ fn counted(count: usize, what: &str) -> String {
 /// `seamd plugin inspect`.
 #[must_use]
 pub fn inspect(inspect: &cli::Inspect) -> Exit {
-    match seam_host::inspect(&inspect.file) {
-        Ok(inspection) if inspect.json => print(&json!(inspection).to_string()),
-        Ok(inspection) => print(&inspection.to_string()),
-        Err(error) => {
-            let message = format!("{}: {error}", inspect.file.display());
-            if inspect.json {
-                print(&json!({ "error": message }).to_string());
+    let (exit, error) = match look_at(&inspect.file, inspect.load) {
+        Ok((inspection, description)) => {
+            print(&if inspect.json {
+                told_in_json(&inspection, description.as_ref()).to_string()
             } else {
-                print_error(&message);
-            }
-            return Exit::Refused;
+                format!("{inspection}{}", description.as_ref().map(told).unwrap_or_default())
+            });
+            return Exit::Ok;
         }
+        Err(failed) => failed,
+    };
+    let message = format!("{}: {error}", inspect.file.display());
+    if inspect.json {
+        print(&json!({ "error": message }).to_string());
+    } else {
+        print_error(&message);
     }
-    Exit::Ok
+    exit
+}
+
+/// What a plugin's file says and, where it is loaded, what the plugin says itself; or the exit code, and why.
+fn look_at(file: &Path, load: bool) -> Result<(Inspection, Option<Description>), (Exit, String)> {
+    if !load {
+        let inspected = seam_host::inspect(file).map_err(|refusal| (Exit::Refused, refusal.to_string()))?;
+        return Ok((inspected, None));
+    }
+    let loader = Loader::new(None).map_err(|error| (Exit::Failed, no_folder(&error)))?;
+    let (inspected, description) = loader.describe(file).map_err(|reason| (Exit::Refused, reason.to_string()))?;
+    Ok((inspected, Some(description)))
+}
+
+/// What a plugin says itself, for a person: further lines of its inspection.
+fn told(description: &Description) -> String {
+    let Description { description, licence, panic, config_schema, .. } = description;
+    let schema = as_json(config_schema);
+    format!("description {description}\nlicence     {licence}\npanic       {panic}\nschema of its table\n{schema:#}\n")
+}
+
+fn told_in_json(inspection: &Inspection, description: Option<&Description>) -> Value {
+    let mut told = json!(inspection);
+    if let Some(own) = description {
+        told["description"] = own.description.as_str().into();
+        told["licence"] = own.licence.as_str().into();
+        told["panic"] = own.panic.as_str().into();
+        told["config_schema"] = as_json(&own.config_schema);
+    }
+    told
+}
+
+/// A plugin's own document; one that is none is shown as the text that it is.
+fn as_json(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
+}
+
+fn no_folder(error: &std::io::Error) -> String {
+    format!("cannot make the folder for private copies of plugins: {error}")
 }
 
 /// `seamd reload`: asks a running daemon and says what came of it.

@@ -6,8 +6,7 @@ use std::time::SystemTime;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use seam_host::{GenerationUse, Generations, Loaded, Loader, OnLoadError, PluginSpec, Reason, Rejection};
-use seam_ladder::{Hold, OnEndHeld, OnFault, Policy};
+use seam_host::{GenerationUse, Generations, Loaded, Loader, PluginSpec, Reason, Rejection};
 use tokio::sync::watch;
 
 use crate::config::{self, Config, LoadError, Report, Source};
@@ -194,21 +193,8 @@ fn plugin_spec(plugin: &config::Plugin) -> PluginSpec {
         path: plugin.path.clone(),
         config: serde_json::Value::Object(plugin.config.clone()).to_string(),
         call_classes: plugin.call_class.clone(),
-        policy: Policy {
-            on_fault: match plugin.on_fault {
-                config::OnFault::Skip => OnFault::Skip,
-                config::OnFault::Stop => OnFault::Stop,
-            },
-            on_end_held: match plugin.on_end_held {
-                config::OnEndHeld::Release => OnEndHeld::Release,
-                config::OnEndHeld::Discard => OnEndHeld::Discard,
-            },
-            hold: Hold { chunks: plugin.hold.chunks as u64, text: plugin.hold.text as u64 },
-        },
-        on_load_error: match plugin.on_load_error {
-            config::OnLoadError::Refuse => OnLoadError::Refuse,
-            config::OnLoadError::Skip => OnLoadError::Skip,
-        },
+        policy: plugin.policy,
+        on_load_error: plugin.on_load_error,
     }
 }
 

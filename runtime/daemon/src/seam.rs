@@ -13,14 +13,27 @@
 use std::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
-use seam_ladder::{Amended, Envelope, FaultReport, Flow, Ladder, Observer, RungReport, Sink, Strip};
+use seam_ladder::{Amended, Envelope, FaultReport, Flow, Hold, Ladder, Observer, RungReport, Sink, Strip};
 use seam_plugin_api::{Chunk, ChunkKind, Outcome};
 use seam_wire::{Body, Decoded, Edit, OpenAiChat, SseDecoder, SseFrame};
 
-/// How many bytes may wait behind held chunks, beside one frame of the longest length. What an observer may hold is bounded
-/// in chunks and text; comments and fields that nobody knows are neither. Several times what comes with as many chunks as
-/// an observer may hold.
-const MOST_WAITING: usize = 16 << 20;
+/// How many bytes may at least wait behind held chunks, beside one frame of the longest length. What an observer may hold is
+/// bounded in chunks and text; comments and fields that nobody knows are neither. Several times what comes with as many
+/// chunks as observers hold by default.
+const LEAST_WAITING: usize = 16 << 20;
+
+/// What the frame of one chunk has beside its text, in bytes: several times what providers send.
+const AROUND_A_CHUNK: u64 = 1024;
+
+/// What one character takes at most in JSON, in bytes: two escapes of six.
+const LONGEST_CHARACTER: u64 = 12;
+
+/// How many bytes may wait behind held chunks: as many as what the observers may hold came in.
+fn most_waiting(hold: Hold, max_frame: usize) -> usize {
+    let (around, text) = (hold.chunks.saturating_mul(AROUND_A_CHUNK), hold.text.saturating_mul(LONGEST_CHARACTER));
+    let held = usize::try_from(around.saturating_add(text)).unwrap_or(usize::MAX);
+    max_frame.saturating_add(held.max(LEAST_WAITING))
+}
 
 /// Takes what comes out of a ladder beside the stream: never in its way.
 pub trait Notes {
@@ -233,13 +246,13 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         Self {
             frames: SseDecoder::new(max_frame),
             wire: OpenAiChat::new(),
+            most_waiting: most_waiting(ladder.hold(), max_frame),
             ladder,
             notes,
             decoded: Decoded::default(),
             at_hand: Fates::default(),
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            most_waiting: max_frame.saturating_add(MOST_WAITING),
             next_seq: 0,
             arrived: Arrived::default(),
             rendered: Vec::new(),

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use seam_plugin_api::abi::{ConfigureError, PluginHandle, RegistrationInfo};
+use seam_plugin_api::abi::{ConfigureError, Description, PluginHandle, RegistrationInfo};
 use seam_plugin_api::{CallClass, is_name};
 
 use crate::copies::Copies;
 use crate::generation::{Generation, LoadedPlugin, LoadedRegistration};
-use crate::inspect::{Inspected, inspect_file};
+use crate::inspect::{Inspected, Inspection, inspect_file};
 use crate::library::{Found, find_or_map};
 use crate::reason::{Reason, Rejection};
 use crate::services::PluginServices;
@@ -84,6 +84,17 @@ impl Loader {
         }
         let number = self.generations.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Loaded { generation: Arc::new(Generation::new(number, plugins)), skipped: rejections })
+    }
+
+    /// Looks at a file and, if it may be loaded, maps it and has it say what it is. That runs code of it; it is not
+    /// configured.
+    ///
+    /// # Errors
+    /// Why it cannot be a plugin here.
+    pub fn describe(&self, path: &Path) -> Result<(Inspection, Description), Reason> {
+        let inspected = inspect_file(path)?;
+        let found = find_or_map(&inspected, &self.copies)?;
+        Ok((inspected.inspection, found.library.description.clone()))
     }
 
     fn load_plugin(&self, index: usize, spec: &PluginSpec, names: &mut Names) -> Result<LoadedPlugin, Vec<Rejection>> {

@@ -44,10 +44,4 @@ impl OnLoadError {
             Self::Skip => "skip",
         }
     }
-
-    /// The one with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.as_str() == name)
-    }
 }

@@ -105,6 +105,16 @@ fn a_plugin_says_what_it_is() {
 }
 
 #[test]
+fn a_file_is_described_without_being_configured() {
+    let bench = Bench::new();
+    let path = bench.put("plugin.so", &variant(first(), "described"));
+    let (inspection, description) = bench.loader.describe(&path).unwrap();
+    assert_eq!((inspection.name.as_str(), description.name.as_str()), ("first", "first"));
+    assert!(description.config_schema.starts_with('{'), "{}", description.config_schema);
+    assert!(matches!(bench.loader.describe(&bench.put("none.so", b"text")), Err(seam_host::Reason::File(_))));
+}
+
+#[test]
 fn an_operator_narrows_and_never_widens() {
     let bench = Bench::new();
     let path = bench.put("plugin.so", first());

@@ -8,6 +8,7 @@ use seam_plugin_api::{Chunk, ChunkKind, Context, Ending, InvocationResult, Outco
 use crate::judge::{Place, Ruling};
 use crate::observer::{Observer, Rung};
 use crate::outflow::Outflow;
+use crate::policy::Hold;
 use crate::pulse::{Beat, Pulse};
 use crate::queue::Passing;
 use crate::report::RungReport;
@@ -132,6 +133,15 @@ impl<O: Observer> Ladder<O> {
         let reports = steps.into_iter().enumerate().map(report).collect();
         self.pulse.rest();
         reports
+    }
+
+    /// How much all observers together may hold.
+    #[must_use]
+    pub fn hold(&self) -> Hold {
+        self.steps.iter().fold(Hold { chunks: 0, text: 0 }, |all, step| {
+            let own = step.place.policy.hold;
+            Hold { chunks: all.chunks.saturating_add(own.chunks), text: all.text.saturating_add(own.text) }
+        })
     }
 
     /// The stop that ended the stream, if one did.

@@ -34,12 +34,6 @@ impl OnFault {
             Self::Stop => "stop",
         }
     }
-
-    /// The one with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.as_str() == name)
-    }
 }
 
 /// What becomes of chunks that are still held when the stream ends.
@@ -64,12 +58,6 @@ impl OnEndHeld {
             Self::Discard => "discard",
         }
     }
-
-    /// The one with this name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.as_str() == name)
-    }
 }
 
 /// How much may wait in one observer's queue: held chunks and the settled ones behind them. One more is a fault.
@@ -87,22 +75,5 @@ impl Default for Hold {
     /// times over, while ten thousand streams that all hold as much as they may still fit into a few gigabytes.
     fn default() -> Self {
         Self { chunks: 1024, text: 65_536 }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_name_reads_back() {
-        for own in OnFault::ALL {
-            assert_eq!(OnFault::from_name(own.as_str()), Some(own));
-        }
-        for own in OnEndHeld::ALL {
-            assert_eq!(OnEndHeld::from_name(own.as_str()), Some(own));
-        }
-        assert_eq!(OnFault::from_name("Skip"), None);
-        assert_eq!(OnEndHeld::from_name(""), None);
     }
 }

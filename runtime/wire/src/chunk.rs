@@ -109,7 +109,7 @@ pub(crate) enum Piece {
 pub(crate) struct Place {
     /// The protocol's code for the kind of place.
     pub(crate) slot: u8,
-    /// Which container of the data holds it (a choice's position in its array).
+    /// Which container of the data holds it: a choice's position among the objects of its array.
     pub(crate) container: u32,
     /// The value that carries it.
     pub(crate) value: Span,

@@ -58,6 +58,10 @@ impl ChatRequest {
     /// # Errors
     /// Why the body is not a request, in words that follow "the request's body".
     pub fn read(body: &[u8]) -> Result<Self, String> {
+        // A list would be read as the fields of a request in their order.
+        if !body.trim_ascii_start().starts_with(b"{") {
+            return Err("is not a chat request: it is no JSON object".to_owned());
+        }
         let body: Body<'_> = serde_json::from_slice(body).map_err(|error| format!("is not a chat request: {error}"))?;
         let messages = body.messages.map(RawValue::get).unwrap_or_default();
         Ok(Self {
@@ -133,6 +137,10 @@ mod tests {
         let error = ChatRequest::read(b"{\"model\":").unwrap_err();
         assert!(error.starts_with("is not a chat request: EOF while parsing"), "{error}");
         assert!(ChatRequest::read(br#"{"stream":"yes"}"#).unwrap_err().contains("line 1 column"));
+        for no_object in ["", " ", "[]", "[null,true]", "null", "\"text\"", "1"] {
+            let error = ChatRequest::read(no_object.as_bytes()).unwrap_err();
+            assert_eq!(error, "is not a chat request: it is no JSON object", "{no_object}");
+        }
     }
 
     #[test]

@@ -123,7 +123,7 @@ async fn a_body_that_is_too_large_whether_or_not_it_says_so() {
 #[tokio::test]
 async fn a_body_that_is_no_request() {
     let scene = Scene::start();
-    for body in ["", "{", "7", "\"text\"", "{\"model\": 7, \"messages\": []}", "\u{0}"] {
+    for body in ["", "{", "7", "[]", "\"text\"", "{\"model\": 7, \"messages\": []}", "\u{0}"] {
         let mut response = scene.client().await.request("POST", CHAT, &[], body).await.unwrap();
         assert_eq!(response.status, 400, "{body:?}");
         let (message, kind, code) = error_of(&mut response).await;
@@ -131,7 +131,7 @@ async fn a_body_that_is_no_request() {
         assert_eq!((&*kind, &*code), ("invalid_request_error", "invalid_body"), "{body:?}");
     }
     assert!(scene.provider.requests().is_empty());
-    assert_eq!(scene.metric("seamd_requests_total", &[("status", "400")]).await, Some(6.0));
+    assert_eq!(scene.metric("seamd_requests_total", &[("status", "400")]).await, Some(7.0));
 }
 
 #[tokio::test]

@@ -51,6 +51,11 @@ pub(crate) fn every_kind() -> &'static Redactor {
     &EVERY_KIND
 }
 
+/// The built-in kinds named, and nothing else.
+pub(crate) fn of_kinds(kinds: &[Kind]) -> Redactor {
+    Redactor::new(kinds, &[], DEFAULT_REPLACEMENT, Vec::new()).expect("built-in kinds compile")
+}
+
 fn with_patterns(patterns: &[(&str, u32)], allowed: &[&str]) -> Redactor {
     let patterns: Vec<Pattern> = patterns
         .iter()

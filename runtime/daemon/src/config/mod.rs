@@ -42,7 +42,7 @@ mod tests;
 
 pub use base_url::BaseUrl;
 pub use log::{Log, LogFilter, LogFormat};
-pub use plugin::{Hold, OnEndHeld, OnFault, OnLoadError, Plugin};
+pub use plugin::Plugin;
 pub use provider::{ApiKey, Family, HttpVersion, Pace, Provider, Recorded, Remote, Upstream};
 pub use reload::Reload;
 pub use report::{Fault, Report};

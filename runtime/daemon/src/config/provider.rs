@@ -109,7 +109,7 @@ pub enum ApiKey {
     Command {
         /// The program: a path, or a name to look up in `PATH`.
         program: PathBuf,
-        /// What it is given, as it stands: no shell sees it.
+        /// What it is given, as it stands: no shell sees it, and a relative path in it is relative to the working folder.
         arguments: Vec<String>,
     },
 }

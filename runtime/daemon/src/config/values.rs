@@ -7,11 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use bytesize::ByteSize;
+use seam_plugin_api::is_name;
 
 use super::table::{Value, nearest, shown};
-
-/// The longest name of a provider or a plugin, as for channels.
-const LONGEST_NAME: usize = 64;
 
 /// A length of time: a string such as `"30s"`.
 pub(super) fn duration(value: &Value<'_>, allowed: RangeInclusive<Duration>) -> Option<Duration> {
@@ -95,19 +93,14 @@ pub(super) fn words(value: &Value<'_>, what: &str) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// The name of a provider or a plugin: `[a-z0-9][a-z0-9_.-]{0,63}`, so that it can stand in logs, labels and URLs as it
-/// is.
+/// The name of a provider or a plugin, as [`is_name`] has it, so that it can stand in logs, labels and URLs as it is.
 pub(super) fn name(value: &Value<'_>) -> Option<String> {
     let text = value.text("a name")?;
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let fits = text.len() <= LONGEST_NAME
-        && text.bytes().next().is_some_and(plain)
-        && text.bytes().all(|byte| plain(byte) || b"_.-".contains(&byte));
-    if fits {
+    if is_name(text) {
         return Some(text.to_owned());
     }
     value.reject(format!(
-        "is {}; it must be 1 to {LONGEST_NAME} of a-z, 0-9, \"_\", \".\" and \"-\", and start with a letter or digit",
+        "is {}; it must be 1 to 64 of a-z, 0-9, \"_\", \".\" and \"-\", and start with a letter or digit",
         shown(text)
     ))
 }

@@ -18,7 +18,7 @@ mod service;
 mod worker;
 
 pub use body::ReplyBody;
-pub use invocations::{InFlight, Invocations, Record};
+pub use invocations::{InFlight, InvocationNotes, Invocations, Record};
 pub use phase::{Phase, Phases};
 pub use server::{Acceptor, bind};
 pub use service::Gateway;

@@ -83,7 +83,8 @@ pub(super) async fn serve_connection(connection: std::net::TcpStream, gateway: A
     let mut phases = gateway.phases.clone();
     let service = service_fn(move |request| {
         let gateway = Arc::clone(&gateway);
-        async move { Ok::<_, Infallible>(gateway.handle(request).await) }
+        // On the heap, so that what it took to make an answer is given back while the answer streams.
+        Box::pin(async move { Ok::<_, Infallible>(gateway.handle(request).await) })
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())

@@ -111,9 +111,6 @@ fn poll_driven(
     let mut unheard = Context::from_waker(Waker::noop());
     for _ in 0..MOST_DRIVES {
         nudge.work(cx);
-        if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(&mut unheard) {
-            return Poll::Ready(frame);
-        }
         // What ends the connection shows in the body.
         let _ = http1.drive(&mut nudge.driving());
         if let Poll::Ready(frame) = Pin::new(&mut *body).poll_frame(&mut unheard) {
@@ -196,12 +193,11 @@ impl HttpProvider {
         let uri = request.uri().clone();
         *request.uri_mut() = origin_form(&uri);
         let mut sent = std::pin::pin!(http1.requests.try_send_request(request));
-        let driver = &mut http1.driver;
         let response = poll_fn(|cx| {
             if let Poll::Ready(response) = sent.as_mut().poll(cx) {
                 return Poll::Ready(response);
             }
-            let _ = driver.as_mut().poll(cx);
+            let _ = http1.drive(cx);
             sent.as_mut().poll(cx)
         })
         .await;

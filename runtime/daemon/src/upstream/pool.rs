@@ -26,15 +26,23 @@ type Driver = Pin<Box<http1::Connection<TokioIo<Stream>, Full<Bytes>>>>;
 /// An HTTP/1.1 connection: the half that takes requests and the half that has to be driven.
 pub(super) struct Http1 {
     pub(super) requests: Requests,
-    pub(super) driver: Driver,
+    /// `None` once the connection has ended.
+    driver: Option<Driver>,
     /// Whether a call has gone over it before: a failure may then be the provider's having closed it meanwhile.
     pub(super) used: bool,
 }
 
 impl Http1 {
-    /// Drives the connection as far as it goes; whether it has ended.
-    pub(super) fn drive(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), hyper::Error>> {
-        self.driver.as_mut().poll(cx)
+    /// Drives the connection as far as it goes; ready once it has ended. What ended it, whoever waits for an answer or
+    /// its body learns there.
+    pub(super) fn drive(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if let Some(driver) = &mut self.driver {
+            if driver.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            self.driver = None;
+        }
+        Poll::Ready(())
     }
 
     /// Whether another call can go over it, as far as can be told without waiting.
@@ -115,7 +123,7 @@ impl Pool {
         let io = TokioIo::new(dialled.stream);
         if !dialled.http2 {
             let (requests, driver) = http1::handshake(io).await?;
-            return Ok(Connection::Http1(Http1 { requests, driver: Box::pin(driver), used: false }));
+            return Ok(Connection::Http1(Http1 { requests, driver: Some(Box::pin(driver)), used: false }));
         }
         let (requests, driver) = http2::handshake(TokioExecutor::new(), io).await?;
         // Many calls share it, so it has a task of its own, which ends when the connection does.

@@ -163,3 +163,16 @@ fn comments_without_end_behind_a_held_chunk_are_not_kept_without_end() {
     assert!(text.starts_with(&content("a")), "what is held goes before the error");
     assert!(text.contains("too_much_waiting") && text.ends_with(DONE));
 }
+
+/// The bound on bytes was one for all, and cut off what an operator had allowed.
+#[test]
+fn as_much_as_may_be_held_may_wait() {
+    let hold = Hold { chunks: 40_000, text: 4_000_000 };
+    let observer = Scripted::new(vec![Move::Buffer; 40_000]).with(Policy { hold, ..Policy::default() });
+    let chunk = content(&"x".repeat(100)).replace("\"kept\"", &format!("\"{}\"", "y".repeat(400)));
+    let stream = [chunk.repeat(39_000), DONE.into()].concat();
+    assert!(stream.len() > 20 << 20, "{} bytes", stream.len());
+    let ran = run(stream.as_bytes(), &[observer]);
+    assert!(ran.noted.faults.is_empty() && ran.text() == stream);
+    assert_eq!(ran.outcome, Some(Outcome::Completed));
+}

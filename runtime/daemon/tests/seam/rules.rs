@@ -193,12 +193,11 @@ fn marked(case: &Case) -> bool {
     matches!(case.close, Close::Proper)
 }
 
-/// After a stop every choice that began in a frame of the provider has exactly one finish, unless it was finished more than
-/// once before.
+/// After a stop every choice that began, in a frame of the provider or by an observer, has exactly one finish, unless it was
+/// finished more than once before.
 fn check_choices(events: &[Event]) -> Result<(), TestCaseError> {
     for choice in 0..2 {
-        let frames = events.iter().filter(|event| number(event).is_some());
-        let began = frames.filter_map(|event| event.json()?["choices"].as_array()).flatten();
+        let began = events.iter().filter_map(|event| event.json()?["choices"].as_array()).flatten();
         let began =
             began.filter(|own| own["index"] == choice && own["delta"].as_object().is_some_and(|d| !d.is_empty()));
         let finishes: Vec<&str> = events.iter().filter_map(|event| event.finishes(choice)).collect();

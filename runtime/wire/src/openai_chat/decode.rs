@@ -113,7 +113,6 @@ impl OpenAiChat {
     ) -> Result<Span, Malformed> {
         let mut container = 0;
         scanner.elements(|scanner| {
-            container += 1;
             if scanner.kind()? != Kind::Object {
                 return scanner.skip().map(drop);
             }
@@ -133,7 +132,8 @@ impl OpenAiChat {
             })?;
             let usage = fields.of_kind(choice::USAGE, text, Kind::Object).filter(|usage| usage::is_value(text, *usage));
             *choice_usage = usage.or(*choice_usage);
-            self.read_choice(text, &fields, &delta, container - 1, decoded);
+            self.read_choice(text, &fields, &delta, container, decoded);
+            container += 1;
             Ok(())
         })
     }

@@ -91,7 +91,10 @@ impl OpenAiChat {
             ChunkKind::Error => format!("{{\"error\":{}}}", error_json(body)),
             ChunkKind::Usage => self.envelope(form, &format!("\"choices\":[],\"usage\":{}", usage_json(body))),
             _ => {
-                let choice = choice_json(self.state(choice), body, form);
+                let state = self.state(choice);
+                // The frame that it came in need not have named the choice.
+                state.opened = true;
+                let choice = choice_json(state, body, form);
                 self.envelope(form, &format!("\"choices\":[{choice}]"))
             }
         }

@@ -112,9 +112,9 @@ impl OpenAiChat {
         let mut leaving = Vec::new();
         let mut top = Object::new(text, document_span(text));
         let choices = top.value_of_kind("choices", Kind::Array);
-        for (container, span) in
-            choices.map(|choices| json::elements_of(text, choices)).unwrap_or_default().into_iter().enumerate()
-        {
+        let objects = choices.map(|choices| json::elements_of(text, choices)).unwrap_or_default();
+        let objects = objects.into_iter().filter(|span| json::kind_of(text, *span) == Kind::Object);
+        for (container, span) in objects.enumerate() {
             let own: Vec<Piece<'_>> = pieces
                 .iter()
                 .filter(|piece| piece.slot().in_choice() && piece.entry.place.container as usize == container)

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use seam_host::OnLoadError;
+use seam_ladder::{Hold, OnEndHeld, OnFault, Policy};
 use seam_plugin_api::CallClass;
 use serde_json::json;
 
@@ -49,10 +51,12 @@ fn a_plugin_gets_its_defaults() {
         path: here("a.so"),
         name: None,
         call_class: None,
-        on_fault: OnFault::Skip,
-        on_end_held: OnEndHeld::Release,
+        policy: Policy {
+            on_fault: OnFault::Skip,
+            on_end_held: OnEndHeld::Release,
+            hold: Hold { chunks: 1024, text: 65536 },
+        },
         on_load_error: OnLoadError::Refuse,
-        hold: Hold { chunks: 1024, text: 65536 },
         config: serde_json::Map::new(),
     };
     assert_eq!(config.plugins, [wanted]);
@@ -105,8 +109,9 @@ call_class = "reasoning"
     let first = &config.plugins[0];
     assert_eq!((first.path.as_path(), first.name.as_deref()), (Path::new("/opt/a.so"), Some("a-1")));
     assert_eq!(first.call_class, Some(vec![CallClass::Synthesize, CallClass::Utility]));
-    assert_eq!((first.on_fault, first.on_end_held), (OnFault::Stop, OnEndHeld::Discard));
-    assert_eq!((first.on_load_error, first.hold), (OnLoadError::Skip, Hold { chunks: 1000, text: 16 }));
+    let hold = Hold { chunks: 1000, text: 16 };
+    assert_eq!(first.policy, Policy { on_fault: OnFault::Stop, on_end_held: OnEndHeld::Discard, hold });
+    assert_eq!(first.on_load_error, OnLoadError::Skip);
     assert_eq!(config.plugins[1].call_class, Some(vec![CallClass::Reasoning]));
 }
 

@@ -51,6 +51,21 @@ fn a_stop_before_anything_was_delivered_finishes_choice_zero() {
     "#);
 }
 
+/// A choice that only an observer began was left open.
+#[test]
+fn a_stop_finishes_a_choice_that_an_observer_began() {
+    for data in [r#"{"unknown":1}"#, r#"{"choices":[],"usage":{"total_tokens":1}}"#] {
+        let mut chat = OpenAiChat::new();
+        pass(&mut chat, "data: {\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"}}]}\n\n");
+        rendered_by(&mut chat, data, &[content("made")]);
+        let stopped = stopped(&chat);
+        for choice in [0, 1] {
+            let end = format!(r#"{{"index":{choice},"delta":{{}},"finish_reason":"content_filter"}}"#);
+            assert!(stopped.contains(&end), "{choice} of {stopped}");
+        }
+    }
+}
+
 #[test]
 fn a_stop_after_the_finish_still_carries_the_sentinel() {
     let mut chat = OpenAiChat::new();

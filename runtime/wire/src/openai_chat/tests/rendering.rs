@@ -39,6 +39,15 @@ fn nothing_passes_under_another_name_or_behind_a_later_member() {
     insta::assert_snapshot!(rendered(calls, &[edit]), @r#"data: {"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"x"}}]}}]}"#);
 }
 
+/// What stood among the choices and was none shifted them: the edit was lost.
+#[test]
+fn a_choice_behind_what_is_none_takes_its_edit() {
+    let data = r#"{"choices":[null,[],{"index":0,"delta":{"content":"secret"}}]}"#;
+    assert_eq!(rendered(data, &[content("x")]), format!("data: {}\n\n", data.replace("secret", "x")));
+    let body = r#"{"choices":["none",{"index":0,"message":{"content":"secret"}}]}"#;
+    assert_eq!(rendered_body(body, &[content("x")]), body.replace("secret", "x"));
+}
+
 #[test]
 fn content_that_becomes_a_tool_call_stands_in_its_place() {
     let data = r#"{"choices":[{"index":1,"delta":{"role":"assistant","content":"<tool>"},"finish_reason":null}]}"#;

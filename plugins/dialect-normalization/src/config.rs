@@ -36,7 +36,7 @@ pub struct Config {
     #[serde(default = "default_hold_chunks")]
     #[schemars(range(min = 1))]
     pub hold_chunks: u32,
-    /// How many characters of text may wait, as for `hold_chunks`. Keep it below the daemon's `hold.text`.
+    /// How many characters of texts and payloads may wait, as for `hold_chunks`. Keep it below the daemon's `hold.text`.
     #[serde(default = "default_hold_text")]
     pub hold_text: u32,
 }

@@ -42,13 +42,14 @@ enum Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     pub(crate) chunks: u64,
-    /// Unicode scalar values.
+    /// Unicode scalar values of texts and payloads: the daemon's bound is one on both.
     pub(crate) characters: u64,
 }
 
 impl Load {
     fn of(chunk: &Chunk<'_>) -> Self {
-        Self { chunks: 1, characters: chunk.text().chars().count() as u64 }
+        let payload = chunk.payload().unwrap_or_default();
+        Self { chunks: 1, characters: (chunk.text().chars().count() + payload.chars().count()) as u64 }
     }
 
     fn add(&mut self, other: Self) {

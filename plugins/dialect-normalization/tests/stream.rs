@@ -159,6 +159,17 @@ fn over_the_bound_for_holding_found_calls_stand_beside_the_text() {
     assert_eq!(run.counter("holds_given_up"), 1);
 }
 
+/// Only texts were counted, the daemon counts payloads too: the observer was taken out of the stream.
+#[test]
+fn payloads_that_wait_behind_a_marker_count_against_the_bound() {
+    let logprobs = |at: usize| ScriptedChunk::annotation(&json!({ "logprobs": "x".repeat(2000), "at": at }));
+    let pieces = MARKER.chars().enumerate().flat_map(|(at, piece)| [content(&piece.to_string(), 0), logprobs(at)]);
+    let run = kit(&json!({})).run(pieces.chain([content(MARKER, 1), finish(0)]));
+    assert!(run.faults.is_empty(), "{:?}", run.faults);
+    assert_eq!((run.counter("holds_given_up"), run.content()), (1, MARKER));
+    assert_eq!(calls(&run, 1), [r#"#0 search {"q":"x"}"#]);
+}
+
 #[test]
 fn content_that_carries_calls_already_ends_what_is_held_and_goes_on_as_it_is() {
     let call = json!({ "index": 4, "name": "look", "arguments": "{}" });

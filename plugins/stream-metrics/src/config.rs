@@ -8,7 +8,7 @@ use seam_plugin_api::prelude::*;
 #[schemars(crate = "seam_plugin_api::schemars")]
 pub struct Config {
     /// After how many chunks with text a `stream.progress` is emitted, each time. Without it there is none: the summary
-    /// at the end says the same, and every event is written to the event log.
+    /// at the end says the same with one event.
     #[schemars(range(min = 1))]
     pub every: Option<u64>,
 }

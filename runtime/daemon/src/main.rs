@@ -1,5 +1,7 @@
 //! The `seamd` program.
 
+#![forbid(unsafe_code)]
+
 use std::process::ExitCode;
 
 use clap::{ColorChoice, Parser};

@@ -1,10 +1,12 @@
 //! The daemon's metrics, in the form that Prometheus reads.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use http::StatusCode;
+use parking_lot::Mutex;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, text};
 use prometheus_client::metrics::MetricType;
@@ -17,6 +19,13 @@ use seam_host::{Loader, PluginCounts};
 use seam_plugin_api::Outcome;
 use seam_plugin_api::abi::Invocation;
 
+/// How many channels of one plugin are counted by their names: a plugin may make up as many as it likes, and each is kept
+/// as long as the process.
+const MOST_CHANNELS: usize = 64;
+
+/// What the channels beyond that are counted under; no channel can have that name.
+const OTHER_CHANNELS: &str = "_other";
+
 /// What the gateway counts. What concerns plugins is counted by the host and shown beside it.
 #[derive(Default)]
 pub struct Metrics {
@@ -25,6 +34,8 @@ pub struct Metrics {
     first_byte: Seconds,
     duration: Seconds,
     envelopes: Family<EnvelopeLabels, Counter>,
+    /// How many channels of each plugin are counted by their names.
+    channels: Mutex<HashMap<String, usize>>,
     reloads: Family<ReloadLabel, Counter>,
     generation: Gauge<u64, AtomicU64>,
 }
@@ -125,7 +136,20 @@ impl Metrics {
 
     /// An observer emitted an event.
     pub fn envelope(&self, channel: &str, plugin: &str) {
-        self.envelopes.get_or_create(&EnvelopeLabels { channel: channel.to_owned(), plugin: plugin.to_owned() }).inc();
+        let mut labels = EnvelopeLabels { channel: channel.to_owned(), plugin: plugin.to_owned() };
+        if self.envelopes.get(&labels).is_none() && !self.admits_channel(plugin) {
+            OTHER_CHANNELS.clone_into(&mut labels.channel);
+        }
+        self.envelopes.get_or_create(&labels).inc();
+    }
+
+    /// Whether one more channel of a plugin is counted by its name.
+    fn admits_channel(&self, plugin: &str) -> bool {
+        let mut channels = self.channels.lock();
+        let known = channels.entry(plugin.to_owned()).or_default();
+        let admits = *known < MOST_CHANNELS;
+        *known += usize::from(admits);
+        admits
     }
 
     /// A reload was accepted or refused.
@@ -236,4 +260,30 @@ type Rows<'a> = Vec<(&'a str, &'static str, f64)>;
 #[must_use]
 pub fn nanos_as_seconds(nanos: u64) -> f64 {
     Duration::from_nanos(nanos).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plugin_that_makes_up_channels_does_not_fill_the_memory() {
+        let mut registry = Registry::default();
+        let metrics = Metrics::registered(&mut registry);
+        for _ in 0..2 {
+            for channel in 0..MOST_CHANNELS + 10 {
+                metrics.envelope(&format!("c{channel}"), "maker");
+            }
+        }
+        metrics.envelope("c70", "another");
+        let text = exposition(&registry);
+        assert_eq!(text.matches("seamd_envelopes_total{").count(), MOST_CHANNELS + 2, "{text}");
+        for line in [
+            "{channel=\"c0\",plugin=\"maker\"} 2",
+            "{channel=\"_other\",plugin=\"maker\"} 20",
+            "{channel=\"c70\",plugin=\"another\"} 1",
+        ] {
+            assert!(text.contains(line), "{line} in {text}");
+        }
+    }
 }

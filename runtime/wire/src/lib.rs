@@ -14,6 +14,8 @@
 //!
 //! There is no I/O here, nothing waits, and there is no clock: the same bytes give the same chunks and the same bytes.
 
+#![forbid(unsafe_code)]
+
 mod chunk;
 mod json;
 mod openai_chat;

@@ -55,19 +55,15 @@ fn read(table: Table<'_>, names: &mut Unique) -> Option<Plugin> {
     let hold = table.section("hold").map(hold);
     let config = table.read("config", Value::json_table).unwrap_or_default();
     table.finish();
-    let policy = Policy {
-        on_fault: on_fault.unwrap_or_default(),
-        on_end_held: on_end_held.unwrap_or_default(),
-        hold: hold?,
-    };
+    let policy =
+        Policy { on_fault: on_fault.unwrap_or_default(), on_end_held: on_end_held.unwrap_or_default(), hold: hold? };
     let on_load_error = on_load_error.unwrap_or_default();
     Some(Plugin { path: path?, name, call_class, policy, on_load_error, config })
 }
 
 fn hold(table: Table<'_>) -> Hold {
-    let bound = |key, allowed, default| {
-        table.read(key, |value| count(value, allowed)).map_or(default, |given| given as u64)
-    };
+    let bound =
+        |key, allowed, default| table.read(key, |value| count(value, allowed)).map_or(default, |given| given as u64);
     let default = Hold::default();
     let hold =
         Hold { chunks: bound("chunks", HOLD_CHUNKS, default.chunks), text: bound("text", HOLD_TEXT, default.text) };

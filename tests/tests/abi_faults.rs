@@ -91,19 +91,7 @@ impl Bench {
 }
 
 fn invocation() -> Arc<Invocation> {
-    Arc::new(Invocation {
-        call_class: CallClass::Converse,
-        turn_id: "t".to_owned(),
-        invocation_id: "i".to_owned(),
-        model: "m".to_owned(),
-        provider: "p".to_owned(),
-        family: "f".to_owned(),
-        system_prompt: String::new(),
-        messages: String::new(),
-        tool_names: Vec::new(),
-        seed: 1,
-        correlation: Vec::new(),
-    })
+    Arc::new(Invocation::new(CallClass::Converse))
 }
 
 /// Lines of the fixture move; files do not.

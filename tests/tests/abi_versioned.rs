@@ -40,19 +40,7 @@ fn another_version_of_a_library_is_another_plugin() {
     });
     let loader = Loader::new(Some(folder.path().join("copies"))).unwrap();
     let loaded = loader.load(&[spec("one", &paths[0]), spec("two", &paths[1])]).unwrap();
-    let invocation = std::sync::Arc::new(Invocation {
-        call_class: CallClass::Converse,
-        turn_id: "t".to_owned(),
-        invocation_id: "i".to_owned(),
-        model: "m".to_owned(),
-        provider: "p".to_owned(),
-        family: "f".to_owned(),
-        system_prompt: String::new(),
-        messages: String::new(),
-        tool_names: Vec::new(),
-        seed: 1,
-        correlation: Vec::new(),
-    });
+    let invocation = std::sync::Arc::new(Invocation::new(CallClass::Converse));
     let context = Context::new(Progress::default(), ValueSource::of(&*invocation));
     let mut rungs = loaded.generation.rungs(&invocation).unwrap();
     let texts = rungs.iter_mut().map(|rung| {

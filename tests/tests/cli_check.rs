@@ -5,9 +5,11 @@ mod bench;
 
 use bench::*;
 use e2e::daemon::Setup;
+use e2e::plugins::plugin;
 use e2e::provider::Provider;
 use std::fs;
 use std::net::TcpListener;
+use std::path::Path;
 
 async fn check(setup: &Setup, more: &[&str]) -> Said {
     seamd(setup.folder(), &[&["check", "-c", "seamd.toml"], more].concat()).await
@@ -36,6 +38,23 @@ async fn a_good_configuration_is_said_to_be_good() {
     insta::assert_snapshot!(plain(&said.stderr, setup.folder()), @"warning: skipped plugin none.so (FOLDER/plugins/none.so): there is no such file");
     let said = check(&setup, &["--json"]).await;
     assert_eq!((said.code, &*said.stdout, &*said.stderr), (Some(0), "[]\n", ""));
+}
+
+#[tokio::test]
+async fn what_make_run_starts_is_good() {
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/daemon/demo");
+    let setup = Setup::new(&fs::read_to_string(demo.join("seamd.toml")).unwrap()).unwrap();
+    for stream in fs::read_dir(demo.join("streams")).unwrap() {
+        let stream = stream.unwrap();
+        let name = format!("streams/{}", stream.file_name().to_string_lossy());
+        setup.write(&name, fs::read(stream.path()).unwrap()).unwrap();
+    }
+    for name in ["redaction", "halt_on_pattern", "dialect_normalization", "stream_metrics"] {
+        setup.write(&format!("plugins/{name}.so"), fs::read(plugin(name).unwrap()).unwrap()).unwrap();
+    }
+    let said = check(&setup, &[]).await;
+    assert_eq!((said.code, &*said.stderr), (Some(0), ""));
+    assert_eq!(said.stdout, "seamd.toml is good: 1 provider, 1 route, 4 plugins\n");
 }
 
 #[tokio::test]

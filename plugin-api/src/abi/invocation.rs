@@ -34,6 +34,24 @@ pub struct Invocation {
 }
 
 impl Invocation {
+    /// An invocation of which nothing but its class is known: every text is empty, the seed is 0.
+    #[must_use]
+    pub const fn new(call_class: CallClass) -> Self {
+        Self {
+            call_class,
+            turn_id: String::new(),
+            invocation_id: String::new(),
+            model: String::new(),
+            provider: String::new(),
+            family: String::new(),
+            system_prompt: String::new(),
+            messages: String::new(),
+            tool_names: Vec::new(),
+            seed: 0,
+            correlation: Vec::new(),
+        }
+    }
+
     /// Shows the invocation to a factory.
     pub(crate) fn show<T>(&self, host: Host, factory: impl FnOnce(&FactoryContext<'_>) -> T) -> T {
         let tool_names: Vec<RStr<'_>> = self.tool_names.iter().map(|name| name.as_str().into()).collect();

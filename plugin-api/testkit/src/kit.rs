@@ -300,16 +300,12 @@ impl std::fmt::Debug for Kit {
 /// An invocation that says so where a test says nothing.
 fn invocation() -> Invocation {
     Invocation {
-        call_class: CallClass::Synthesize,
         turn_id: "turn-1".to_owned(),
         invocation_id: "invocation-1".to_owned(),
         model: "test-model".to_owned(),
         provider: "test".to_owned(),
         family: "openai".to_owned(),
-        system_prompt: String::new(),
         messages: "[]".to_owned(),
-        tool_names: Vec::new(),
-        seed: 0,
-        correlation: Vec::new(),
+        ..Invocation::new(CallClass::Synthesize)
     }
 }

@@ -2,13 +2,14 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderValue, ORIGIN};
+use http::header::{CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
+use http::uri::Authority;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::Incoming;
@@ -98,8 +99,10 @@ impl Admin {
     pub async fn serve(self: Arc<Self>, listener: AdminListener) {
         loop {
             let accepted = match &listener {
-                AdminListener::Tcp(listener) => listener.accept().await.map(|(stream, _)| self.spawn(stream)),
-                AdminListener::Unix(listener, _) => listener.accept().await.map(|(stream, _)| self.spawn(stream)),
+                AdminListener::Tcp(listener) => listener.accept().await.map(|(stream, _)| self.spawn(stream, true)),
+                AdminListener::Unix(listener, _) => {
+                    listener.accept().await.map(|(stream, _)| self.spawn(stream, false))
+                }
             };
             if let Err(error) = accepted {
                 tracing::warn!(%error, "an admin connection could not be accepted");
@@ -108,12 +111,13 @@ impl Admin {
         }
     }
 
-    fn spawn(self: &Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+    /// Serves a connection; `in_reach`: whether a browser could have made it.
+    fn spawn(self: &Arc<Self>, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, in_reach: bool) {
         let admin = Arc::clone(self);
         tokio::spawn(async move {
             let service = service_fn(move |request| {
                 let admin = Arc::clone(&admin);
-                async move { Ok::<_, Infallible>(admin.handle(request).await) }
+                async move { Ok::<_, Infallible>(admin.handle(request, in_reach).await) }
             });
             let served = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
             if let Err(error) = pin!(served).await {
@@ -122,9 +126,9 @@ impl Admin {
         });
     }
 
-    async fn handle(self: &Arc<Self>, request: Request<Incoming>) -> Response<Full<Bytes>> {
+    async fn handle(self: &Arc<Self>, request: Request<Incoming>, in_reach: bool) -> Response<Full<Bytes>> {
         // A browser names the page that a request comes from; no page has business here.
-        if request.headers().contains_key(ORIGIN) {
+        if request.headers().contains_key(ORIGIN) || (in_reach && !names_this_machine(request.headers())) {
             return reply(StatusCode::FORBIDDEN, &json!({ "error": "requests from web pages are not answered" }));
         }
         match (request.method(), request.uri().path()) {
@@ -188,6 +192,17 @@ impl Admin {
     }
 }
 
+/// Whether a request was meant for this machine: an address, `localhost` or nothing stands in `Host`. A page whose own name
+/// was made to lead here (DNS rebinding) is of one origin with this surface, and the name in `Host` is all that tells.
+fn names_this_machine(headers: &HeaderMap) -> bool {
+    let Some(host) = headers.get(HOST) else { return true };
+    let authority = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
+    authority.is_some_and(|authority| {
+        let name = authority.host();
+        name.eq_ignore_ascii_case("localhost") || name.trim_matches(['[', ']']).parse::<IpAddr>().is_ok()
+    })
+}
+
 fn plugin(plugin: &LoadedPlugin) -> Value {
     let description = plugin.description();
     let counts = plugin.stats().counts();
@@ -220,4 +235,24 @@ fn reply(status: StatusCode, body: &Value) -> Response<Full<Bytes>> {
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_meant(host: &str) -> bool {
+        names_this_machine(&HeaderMap::from_iter([(HOST, HeaderValue::from_str(host).unwrap())]))
+    }
+
+    #[test]
+    fn a_page_whose_name_was_made_to_lead_here_is_not_answered() {
+        for host in ["127.0.0.1:8081", "127.0.0.1", "[::1]:8081", "localhost", "LocalHost:1", "192.0.2.7"] {
+            assert!(is_meant(host), "{host}");
+        }
+        assert!(names_this_machine(&HeaderMap::new()));
+        for host in ["example.org", "example.org:8081", "localhost.example.org", "127.0.0.1.example.org", ""] {
+            assert!(!is_meant(host), "{host}");
+        }
+    }
 }

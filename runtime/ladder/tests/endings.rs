@@ -85,19 +85,7 @@ fn set(observers: &[(&'static str, Does, OnFault)]) -> Set {
         plugin: "tests".into(),
         policy: Policy { on_fault, ..Policy::default() },
     };
-    let invocation = Invocation {
-        call_class: CallClass::Utility,
-        turn_id: String::new(),
-        invocation_id: String::new(),
-        model: String::new(),
-        provider: String::new(),
-        family: String::new(),
-        system_prompt: String::new(),
-        messages: String::new(),
-        tool_names: Vec::new(),
-        seed: 9,
-        correlation: Vec::new(),
-    };
+    let invocation = Invocation { seed: 9, ..Invocation::new(CallClass::Utility) };
     let ladder = Ladder::new(observers.iter().map(rung).collect(), Arc::new(invocation), Arc::clone(&pulse));
     Set { ladder, notes, pulse }
 }

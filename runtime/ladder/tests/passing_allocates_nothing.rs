@@ -99,19 +99,7 @@ impl Sink for Passed {
 }
 
 fn invocation() -> Invocation {
-    Invocation {
-        call_class: CallClass::Synthesize,
-        turn_id: String::new(),
-        invocation_id: String::new(),
-        model: String::new(),
-        provider: String::new(),
-        family: String::new(),
-        system_prompt: String::new(),
-        messages: String::new(),
-        tool_names: Vec::new(),
-        seed: 0,
-        correlation: Vec::new(),
-    }
+    Invocation::new(CallClass::Synthesize)
 }
 
 fn ladder_of_ten() -> Ladder<ObserverHandle> {

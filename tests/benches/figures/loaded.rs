@@ -41,17 +41,14 @@ pub(crate) fn ladder_of(generation: &Arc<Generation>) -> Ladder<LoadedObserver> 
 /// An invocation as any other.
 pub(crate) fn invocation() -> Invocation {
     Invocation {
-        call_class: CallClass::Converse,
         turn_id: "turn".into(),
         invocation_id: "invocation".into(),
         model: "model".into(),
         provider: "provider".into(),
         family: "openai".into(),
-        system_prompt: String::new(),
         messages: "[]".into(),
-        tool_names: Vec::new(),
         seed: 7,
-        correlation: Vec::new(),
+        ..Invocation::new(CallClass::Converse)
     }
 }
 

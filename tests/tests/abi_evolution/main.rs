@@ -37,19 +37,7 @@ fn spec(name: &str) -> PluginSpec {
 }
 
 fn invocation() -> Arc<Invocation> {
-    Arc::new(Invocation {
-        call_class: CallClass::Converse,
-        turn_id: "t".to_owned(),
-        invocation_id: "i".to_owned(),
-        model: "m".to_owned(),
-        provider: "p".to_owned(),
-        family: "f".to_owned(),
-        system_prompt: String::new(),
-        messages: String::new(),
-        tool_names: Vec::new(),
-        seed: 1,
-        correlation: Vec::new(),
-    })
+    Arc::new(Invocation::new(CallClass::Converse))
 }
 
 /// What the plugins make of a text here, in the order of the list.

@@ -81,19 +81,7 @@ fn main() {
     let specs: Vec<PluginSpec> = std::env::args_os().skip(1).map(spec).collect();
     let loaded = loader.load(&specs).expect("what cannot be loaded is skipped");
     loaded.skipped.iter().for_each(|rejection| println!("{rejection}"));
-    let invocation = Arc::new(Invocation {
-        call_class: CallClass::Converse,
-        turn_id: "t".to_owned(),
-        invocation_id: "i".to_owned(),
-        model: "m".to_owned(),
-        provider: "p".to_owned(),
-        family: "f".to_owned(),
-        system_prompt: String::new(),
-        messages: String::new(),
-        tool_names: Vec::new(),
-        seed: 1,
-        correlation: Vec::new(),
-    });
+    let invocation = Arc::new(Invocation::new(CallClass::Converse));
     let mut rungs = loaded.generation.rungs(&invocation).expect("every observer");
     let context = Context::new(Progress::default(), ValueSource::of(&*invocation));
     let chunk = Chunk::new(0, 0, ChunkKind::ContentDelta, "text", None);

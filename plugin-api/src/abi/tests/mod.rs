@@ -30,17 +30,14 @@ pub(super) fn host() -> Host {
 /// Makes the first observer of a plugin.
 pub(super) fn make(plugin: &PluginHandle) -> Result<ObserverHandle, Fault> {
     let invocation = Invocation {
-        call_class: CallClass::Converse,
         turn_id: "t".to_owned(),
         invocation_id: "i".to_owned(),
         model: "m".to_owned(),
         provider: "p".to_owned(),
         family: "f".to_owned(),
-        system_prompt: String::new(),
-        messages: String::new(),
-        tool_names: Vec::new(),
         seed: 1,
         correlation: vec![("user".to_owned(), "u1".to_owned())],
+        ..Invocation::new(CallClass::Converse)
     };
     plugin.make_observer(0, &invocation, host())
 }

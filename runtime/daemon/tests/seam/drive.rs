@@ -57,17 +57,14 @@ impl Ran {
 
 pub(crate) fn invocation() -> Arc<Invocation> {
     Arc::new(Invocation {
-        call_class: CallClass::Converse,
         turn_id: "turn".into(),
         invocation_id: "invocation".into(),
         model: "m".into(),
         provider: "p".into(),
         family: "openai".into(),
-        system_prompt: String::new(),
         messages: "[]".into(),
-        tool_names: Vec::new(),
         seed: 1,
-        correlation: Vec::new(),
+        ..Invocation::new(CallClass::Converse)
     })
 }
 

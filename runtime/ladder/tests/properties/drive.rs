@@ -154,19 +154,7 @@ impl Sink for Writer {
 }
 
 fn invocation() -> Arc<Invocation> {
-    Arc::new(Invocation {
-        call_class: CallClass::Synthesize,
-        turn_id: String::new(),
-        invocation_id: String::new(),
-        model: "m-1".to_owned(),
-        provider: String::new(),
-        family: String::new(),
-        system_prompt: String::new(),
-        messages: String::new(),
-        tool_names: Vec::new(),
-        seed: 0,
-        correlation: Vec::new(),
-    })
+    Arc::new(Invocation { model: "m-1".to_owned(), ..Invocation::new(CallClass::Synthesize) })
 }
 
 fn ladder(case: &Case, pulse: &Arc<Pulse>, record: &Record) -> Ladder<Recorded> {

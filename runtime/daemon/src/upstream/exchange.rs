@@ -125,8 +125,10 @@ fn poll_driven(
 }
 
 impl Silence {
-    fn new(provider: &HttpProvider) -> Self {
-        Self { timer: Box::pin(tokio::time::sleep(provider.first_byte_timeout)), last: Instant::now(), began: false }
+    /// The provider was asked at `asked` and has sent no byte of a body yet.
+    fn since(asked: Instant, provider: &HttpProvider) -> Self {
+        let limit = asked + provider.first_byte_timeout;
+        Self { timer: Box::pin(tokio::time::sleep_until(limit.into())), last: asked, began: false }
     }
 
     /// Notes that the provider said something.
@@ -151,14 +153,18 @@ impl Silence {
 }
 
 impl HttpProvider {
-    /// Sends a request and waits for the head of its answer. Dropping the future ends the call at once.
+    /// Sends a request and waits for the head of its answer. Dropping the future ends the call at once. The first byte's
+    /// time runs from when there is a connection; a head without a body does not end it.
     pub(super) async fn send(
         self: &Arc<Self>,
         pool: &Pool,
         request: Request<Full<Bytes>>,
     ) -> Result<Answer, UpstreamError> {
-        match tokio::time::timeout(self.first_byte_timeout, self.send_patiently(pool, request)).await {
-            Ok(answer) => answer,
+        let connection = pool.take(self).await?;
+        let asked = Instant::now();
+        let response = self.send_patiently(pool, connection, request);
+        match tokio::time::timeout(self.first_byte_timeout, response).await {
+            Ok(response) => response.map(|(http1, response)| self.answer(pool, http1, response, asked)),
             Err(_) => Err(self.silent(false)),
         }
     }
@@ -166,30 +172,26 @@ impl HttpProvider {
     async fn send_patiently(
         self: &Arc<Self>,
         pool: &Pool,
+        connection: Connection,
         request: Request<Full<Bytes>>,
-    ) -> Result<Answer, UpstreamError> {
-        match pool.take(self).await? {
-            Connection::Http1(http1) => match self.over_http1(pool, http1, request).await {
-                Ok(answer) => Ok(answer),
+    ) -> Result<Head, UpstreamError> {
+        match connection {
+            Connection::Http1(http1) => match self.over_http1(http1, request).await {
+                Ok(head) => Ok(head),
                 Err(Unsent::Failed(error)) => Err(error),
                 // The provider had closed the connection while it waited: nothing was sent, so nothing happens twice.
                 Err(Unsent::Again(request)) => match pool.open(self).await? {
                     Connection::Http1(http1) => {
-                        self.over_http1(pool, http1, *request).await.map_err(|unsent| unsent.into_error(self))
+                        self.over_http1(http1, *request).await.map_err(|unsent| unsent.into_error(self))
                     }
-                    Connection::Http2(requests) => self.over_http2(pool, requests, *request).await,
+                    Connection::Http2(requests) => self.over_http2(requests, *request).await,
                 },
             },
-            Connection::Http2(requests) => self.over_http2(pool, requests, request).await,
+            Connection::Http2(requests) => self.over_http2(requests, request).await,
         }
     }
 
-    async fn over_http1(
-        self: &Arc<Self>,
-        pool: &Pool,
-        mut http1: Http1,
-        mut request: Request<Full<Bytes>>,
-    ) -> Result<Answer, Unsent> {
+    async fn over_http1(&self, mut http1: Http1, mut request: Request<Full<Bytes>>) -> Result<Head, Unsent> {
         let uri = request.uri().clone();
         *request.uri_mut() = origin_form(&uri);
         let mut sent = std::pin::pin!(http1.requests.try_send_request(request));
@@ -202,7 +204,7 @@ impl HttpProvider {
         })
         .await;
         match response {
-            Ok(response) => Ok(self.answer(pool, Some(http1), response)),
+            Ok(response) => Ok((Some(http1), response)),
             Err(mut error) => match error.take_message() {
                 Some(mut request) if http1.used => {
                     *request.uri_mut() = uri;
@@ -214,22 +216,27 @@ impl HttpProvider {
     }
 
     async fn over_http2(
-        self: &Arc<Self>,
-        pool: &Pool,
+        &self,
         mut requests: hyper::client::conn::http2::SendRequest<Full<Bytes>>,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<Answer, UpstreamError> {
+    ) -> Result<Head, UpstreamError> {
         // HTTP/2 says it in `:authority` (RFC 9113, 8.3.1).
         request.headers_mut().remove(HOST);
         let response = requests.send_request(request).await.map_err(|error| self.broken(&error))?;
-        Ok(self.answer(pool, None, response))
+        Ok((None, response))
     }
 
-    fn answer(self: &Arc<Self>, pool: &Pool, http1: Option<Http1>, response: Response<Incoming>) -> Answer {
+    fn answer(
+        self: &Arc<Self>,
+        pool: &Pool,
+        http1: Option<Http1>,
+        response: Response<Incoming>,
+        asked: Instant,
+    ) -> Answer {
         let (head, body) = response.into_parts();
         let source = HttpSource {
             nudge: Nudge::new(),
-            silence: Silence::new(self),
+            silence: Silence::since(asked, self),
             provider: Arc::clone(self),
             pool: pool.clone(),
             http1,
@@ -265,6 +272,9 @@ impl HttpProvider {
 fn origin_form(uri: &Uri) -> Uri {
     uri.path_and_query().cloned().map_or_else(Uri::default, Uri::from)
 }
+
+/// The head of an answer, and its connection if that has to be driven.
+type Head = (Option<Http1>, Response<Incoming>);
 
 /// A request that got no answer.
 enum Unsent {

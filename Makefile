@@ -14,9 +14,12 @@ help: ## Show this list
 
 run: ## Build everything and start the daemon with the embedded provider and the four plugins
 	$(CARGO) build --locked -p seamd $(foreach plugin,$(PLUGINS),-p seam-$(subst _,-,$(plugin)))
-	mkdir -p $(DEMO)/plugins
-	cp -r runtime/daemon/demo/seamd.toml runtime/daemon/demo/streams $(DEMO)/
-	$(foreach plugin,$(PLUGINS),install $(TARGET)/debug/lib$(plugin).$(LIBRARY_SUFFIX) $(DEMO)/plugins/$(plugin).so &&) true
+	@mkdir -p $(DEMO)/plugins
+	@cp -r runtime/daemon/demo/seamd.toml runtime/daemon/demo/streams $(DEMO)/
+	@$(foreach plugin,$(PLUGINS),install $(TARGET)/debug/lib$(plugin).$(LIBRARY_SUFFIX) $(DEMO)/plugins/$(plugin).so &&) true
+	@echo "Ask it in another terminal; the README has more:"
+	@echo "  curl -N http://127.0.0.1:8080/v1/chat/completions -H 'content-type: application/json' \\"
+	@echo "    -d '{\"model\":\"card\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}]}'"
 	$(TARGET)/debug/seamd run -c $(DEMO)/seamd.toml
 
 test: ## Run every test; a server, key or network is not needed
@@ -33,6 +36,7 @@ lint: ## Formatting, clippy and documentation, warnings as errors
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
 
 deny: ## Licences, advisories and duplicates of dependencies (needs cargo-deny and the advisory database)
+	@$(CARGO) deny --version >/dev/null 2>&1 || { echo "cargo-deny is not installed: cargo install --locked cargo-deny"; exit 1; }
 	$(CARGO) deny --locked check
 
 bench: ## The figures that need no second process, each beside its bar; also in target/figures.json

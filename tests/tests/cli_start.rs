@@ -126,6 +126,28 @@ async fn an_address_that_is_taken_is_a_failure_of_the_system_that_names_its_key(
 }
 
 #[tokio::test]
+async fn a_file_in_the_place_of_the_admin_socket_is_kept() {
+    let provider = Provider::start().unwrap();
+    let toml = toml(&provider, "").replace("admin = \"127.0.0.1:0\"", "admin = \"unix:precious.db\"");
+    let setup = Setup::new(&toml).unwrap();
+    setup.write("precious.db", "precious").unwrap();
+    let said = run(&setup).await;
+    assert_eq!(said.code, Some(1), "{}", said.stderr);
+    assert!(said.stderr.contains("there is a file of another kind"), "{}", said.stderr);
+    assert_eq!(fs::read_to_string(setup.folder().join("precious.db")).unwrap(), "precious");
+}
+
+#[tokio::test]
+async fn a_pipe_in_the_place_of_the_configuration_is_not_waited_for() {
+    let setup = Setup::new("").unwrap();
+    let made = std::process::Command::new("mkfifo").arg(setup.folder().join("pipe.toml")).status().unwrap();
+    assert!(made.success());
+    let said = seamd(setup.folder(), &["check", "-c", "pipe.toml"]).await;
+    assert_eq!(said.code, Some(3), "{}", said.stderr);
+    assert!(said.stderr.contains("it is not a regular file"), "{}", said.stderr);
+}
+
+#[tokio::test]
 async fn a_configuration_that_cannot_be_read_is_named() {
     let setup = Setup::new("").unwrap();
     fs::create_dir(setup.folder().join("folder")).unwrap();

@@ -75,6 +75,12 @@ impl AdminListener {
 /// A socket that a daemon left behind when it was killed would keep the next one from starting; one that is answered is
 /// another daemon's.
 fn remove_dead_socket(path: &PathBuf) -> io::Result<()> {
+    match std::fs::symlink_metadata(path) {
+        Ok(file) if std::os::unix::fs::FileTypeExt::is_socket(&file.file_type()) => {}
+        Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is a file of another kind")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    }
     match std::os::unix::net::UnixStream::connect(path) {
         Ok(_) => Err(io::Error::new(io::ErrorKind::AddrInUse, "another process answers on this socket")),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),

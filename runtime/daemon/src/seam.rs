@@ -84,7 +84,7 @@ pub struct Seam<O: Observer, N: Notes> {
 struct Arrived {
     end_marker: bool,
     error: bool,
-    /// Each choice that was seen, and whether its finish was.
+    /// Each choice that was seen, in ascending order, and whether its finish was.
     choices: Vec<(u32, bool)>,
 }
 
@@ -97,9 +97,9 @@ impl Arrived {
             _ => {}
         }
         let finished = kind == ChunkKind::Finish;
-        match self.choices.iter_mut().find(|(known, _)| *known == choice) {
-            Some((_, known)) => *known |= finished,
-            None => self.choices.push((choice, finished)),
+        match self.choices.binary_search_by_key(&choice, |(known, _)| *known) {
+            Ok(at) => self.choices[at].1 |= finished,
+            Err(at) => self.choices.insert(at, (choice, finished)),
         }
     }
 
@@ -111,6 +111,19 @@ impl Arrived {
     const fn outcome(&self) -> Outcome {
         if self.error { Outcome::ProviderError } else { Outcome::Completed }
     }
+}
+
+/// Whether bytes without a `data` field are a document of another kind, JSON or markup, rather than comments.
+fn is_document(raw: &[u8]) -> bool {
+    raw.split(|byte| matches!(byte, b'\n' | b'\r')).any(|line| {
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii_start();
+        matches!(line.first(), Some(b'{' | b'[' | b'<'))
+    })
+}
+
+/// What a waiting frame counts for: its bytes and what is kept beside them, so that a flood of empty ones is bounded too.
+fn weight(frame: &SseFrame) -> usize {
+    frame.raw().len() + size_of::<Waiting>()
 }
 
 /// A frame that waits for the fate of a chunk, of its own or of an earlier frame.
@@ -366,6 +379,11 @@ impl<O: Observer, N: Notes> Seam<O, N> {
     }
 
     fn take(&mut self, frame: SseFrame, arrival: u64, out: &mut BytesMut) {
+        if frame.data().is_none() && is_document(frame.raw()) {
+            let message = "the provider announced a stream of events and sent something else, which cannot be observed";
+            let failure = Failure { message, kind: "provider_error", code: "provider_not_a_stream" };
+            return self.fail(failure, Outcome::ProviderError, out);
+        }
         self.wire.decode(&frame, &mut self.decoded);
         self.arrived.end_marker |= self.decoded.is_end_marker();
         let flow = self.push_chunks(frame.data().unwrap_or_default(), arrival);
@@ -376,7 +394,7 @@ impl<O: Observer, N: Notes> Seam<O, N> {
             return;
         }
         let decoded = std::mem::take(&mut self.decoded);
-        self.waiting_bytes += frame.raw().len();
+        self.waiting_bytes += weight(&frame);
         self.waiting.push_back(Waiting { frame, decoded, fates: std::mem::take(&mut self.at_hand) });
         self.at_hand.begin(self.next_seq, 0);
         self.let_go(out);
@@ -425,7 +443,7 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         let stopped_at = self.ladder.stop().map(|stop| stop.seq);
         while self.waiting.front().is_some_and(|first| first.fates.unsettled == 0) {
             let Some(Waiting { frame, decoded, fates }) = self.waiting.pop_front() else { return };
-            self.waiting_bytes -= frame.raw().len();
+            self.waiting_bytes -= weight(&frame);
             // A frame without chunks does not outlive the stop of the stream before it. The end marker never does: a stop
             // writes its own, behind the reason.
             let cut_off = |seq| fates.fates.is_empty() && (fates.first_seq > seq || decoded.is_end_marker());

@@ -124,8 +124,24 @@ pub enum LoadError {
 ///
 /// [`LoadError::Unreadable`] when the file cannot be read; [`LoadError::Faulty`] with every fault of the file.
 pub fn load(path: &Path) -> Result<Loaded, LoadError> {
-    let bytes = std::fs::read(path).map_err(|source| LoadError::Unreadable { path: path.to_owned(), source })?;
+    let bytes = read_small(path).map_err(|source| LoadError::Unreadable { path: path.to_owned(), source })?;
     Ok(parse(path, &bytes)?)
+}
+
+/// The longest file that is read as configuration or as a key, in bytes: what is longer is something else.
+const LARGEST_FILE: u64 = 16 * 1024 * 1024;
+
+/// Reads a regular file of a sane size: a pipe would be waited for, for ever, and with it every later reload.
+pub(crate) fn read_small(path: &Path) -> std::io::Result<Vec<u8>> {
+    let metadata = std::fs::metadata(path)?;
+    let refused = |reason: String| Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, reason));
+    if !metadata.is_file() && !metadata.is_dir() {
+        return refused("it is not a regular file".to_owned());
+    }
+    if metadata.len() > LARGEST_FILE {
+        return refused(format!("it has {} bytes; at most {LARGEST_FILE} are read", metadata.len()));
+    }
+    std::fs::read(path)
 }
 
 /// Reads the configuration in `bytes`, the content of the file at `path`. Relative paths in it are relative to the

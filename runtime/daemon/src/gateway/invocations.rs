@@ -76,7 +76,7 @@ impl Entry {
         let in_call = self.watched.pulse.current().and_then(|rung| self.watched.observers.get(rung));
         InFlight {
             invocation_id: self.invocation.invocation_id.clone(),
-            model: self.invocation.model.clone(),
+            model: named(&self.invocation.model).to_owned(),
             provider: self.invocation.provider.clone(),
             call_class: self.invocation.call_class.as_str(),
             generation: self.generation.number(),
@@ -84,6 +84,15 @@ impl Entry {
             in_call: in_call.map(|(plugin, observer)| (plugin.to_string(), observer.to_string())),
         }
     }
+}
+
+/// Characters of a model's name that are logged and shown; a client may write any number.
+const MOST_OF_A_NAME: usize = 256;
+
+/// A model's name, as much of it as is logged and shown.
+fn named(model: &str) -> &str {
+    let end = model.char_indices().nth(MOST_OF_A_NAME).map_or(model.len(), |(end, _)| end);
+    &model[..end]
 }
 
 /// What is kept of one invocation while it runs, and written down when it ends.
@@ -154,7 +163,8 @@ impl Record {
             target: "invocation",
             invocation = %invocation.invocation_id,
             provider = %invocation.provider,
-            model = %invocation.model,
+            // Quoted, as whatever a client or a plugin wrote is: no line of the log is theirs to end.
+            model = named(&invocation.model),
             call_class = invocation.call_class.as_str(),
             generation = self.entry.generation.number(),
             outcome = ended.outcome.as_str(),
@@ -216,7 +226,7 @@ impl Notes for InvocationNotes {
             invocation = %self.entry.invocation.invocation_id,
             chunk = report.seq,
             action = report.action.as_str(),
-            fault = %report.fault,
+            fault = report.fault.to_string(),
             "a plugin was at fault"
         );
     }

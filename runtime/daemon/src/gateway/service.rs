@@ -1,7 +1,7 @@
 //! One request: its route, its ladder, its provider's answer.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use bytes::{Bytes, BytesMut};
@@ -40,6 +40,8 @@ const CORRELATION: &str = "x-seam-correlation-";
 const OURS: &str = "x-seam-";
 /// Tells proxies between seamd and the client not to gather a stream.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+/// How long a request's body may pause: a client that dawdles holds memory, and must not hold it for ever.
+const REQUEST_PAUSE: Duration = Duration::from_secs(30);
 /// Headers that concern one connection, not the message (RFC 9110, 7.6.1); those of the body's framing are made anew.
 const OF_THE_CONNECTION: [HeaderName; 8] = [
     CONNECTION,
@@ -185,6 +187,7 @@ impl Gateway {
             record: Some(record),
             phases: self.phases.clone(),
         };
+        let asked_for_stream = call.stream;
         let answer = match provider.call(&self.pool, call).await {
             Ok(answer) => answer,
             Err(failed) => {
@@ -209,7 +212,7 @@ impl Gateway {
             let reply = error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_content_encoding", &message);
             return Ok(tagged(reply, &invocation));
         }
-        let reply = if is_event_stream(&answer.headers) {
+        let reply = if is_streamed(&answer.headers, asked_for_stream) {
             self.streamed(answer, &mut unanswered)
         } else {
             self.whole(snapshot, answer, &mut unanswered).await
@@ -243,6 +246,11 @@ impl Gateway {
                 return reply;
             }
         };
+        if !may_be_json(&body) {
+            let reason = "the provider's answer is neither JSON nor a stream of events, and cannot be observed";
+            unanswered.end(Outcome::ProviderError, 502, Some(reason));
+            return error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_not_json", reason);
+        }
         let (Some(seam), Some(record)) = (&mut unanswered.seam, &mut unanswered.record) else {
             return error(StatusCode::INTERNAL_SERVER_ERROR, Blame::Seamd, "internal", "the answer was taken twice");
         };
@@ -354,16 +362,31 @@ fn correlation(headers: &HeaderMap) -> Vec<(String, String)> {
 }
 
 async fn collect_request(body: Incoming, limit: usize) -> Result<Bytes, Refused> {
-    match Limited::new(body, limit).collect().await {
-        Ok(body) => Ok(body.to_bytes()),
-        Err(failed) if failed.is::<LengthLimitError>() => {
-            let message = format!("the request's body is over {limit} bytes, which is server.max_request");
-            Err(Box::new(error(StatusCode::PAYLOAD_TOO_LARGE, Blame::Client, "request_too_large", &message)))
-        }
-        Err(failed) => {
-            let message = format!("the request's body did not arrive: {failed}");
-            Err(Box::new(error(StatusCode::BAD_REQUEST, Blame::Client, "request_broke_off", &message)))
-        }
+    let mut body = Limited::new(body, limit);
+    let mut whole = BytesMut::new();
+    loop {
+        let (status, code, message) = match tokio::time::timeout(REQUEST_PAUSE, body.frame()).await {
+            Ok(None) => return Ok(whole.freeze()),
+            Ok(Some(Ok(frame))) => {
+                if let Some(data) = frame.data_ref() {
+                    whole.extend_from_slice(data);
+                }
+                continue;
+            }
+            Ok(Some(Err(failed))) if failed.is::<LengthLimitError>() => {
+                let message = format!("the request's body is over {limit} bytes, which is server.max_request");
+                (StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", message)
+            }
+            Ok(Some(Err(failed))) => {
+                let message = format!("the request's body did not arrive: {failed}");
+                (StatusCode::BAD_REQUEST, "request_broke_off", message)
+            }
+            Err(_) => {
+                let message = format!("nothing of the request's body came for {} seconds", REQUEST_PAUSE.as_secs());
+                (StatusCode::REQUEST_TIMEOUT, "request_timeout", message)
+            }
+        };
+        return Err(Box::new(error(status, Blame::Client, code, &message)));
     }
 }
 
@@ -419,9 +442,18 @@ fn of_the_message(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-fn is_event_stream(headers: &HeaderMap) -> bool {
+/// Whether an answer is a stream of events: one that says so, and one that was asked for as a stream and does not say
+/// that it is JSON. What is neither in the end is refused, as nothing of it could be observed.
+fn is_streamed(headers: &HeaderMap, asked_for_stream: bool) -> bool {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("text/event-stream"))
+    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    kind == "text/event-stream" || (asked_for_stream && kind != "application/json" && !kind.ends_with("+json"))
+}
+
+/// Whether a whole answer can be JSON.
+fn may_be_json(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(body).trim_ascii_start();
+    matches!(body.first(), None | Some(b'{' | b'['))
 }
 
 /// A provider's answer that no observer is to see, as it came.

@@ -2,10 +2,10 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue};
@@ -246,15 +246,43 @@ fn bearer(key: &str) -> Result<HeaderValue, ProviderError> {
 fn read_key(key: &ApiKey) -> Result<String, ProviderError> {
     let text = match key {
         ApiKey::Env(name) => std::env::var(name).map_err(|_| ProviderError::NoVariable(name.clone()))?,
-        ApiKey::File(path) => std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))?,
+        ApiKey::File(path) => read_key_file(path).map_err(|error| unreadable(path, &error))?,
         ApiKey::Command { program, arguments } => run_for_key(program, arguments)?,
     };
     Ok(text.trim().to_owned())
 }
 
+fn read_key_file(path: &Path) -> std::io::Result<String> {
+    String::from_utf8(config::read_small(path)?).map_err(std::io::Error::other)
+}
+
+/// How long a command may take to give a key: one that asks a vault over the network takes seconds.
+const KEY_COMMAND_LIMIT: Duration = Duration::from_secs(30);
+
+/// How often a command is looked after meanwhile.
+const KEY_COMMAND_LOOK: Duration = Duration::from_millis(10);
+
+/// Runs a command for its standard output. One that does not end in time is ended: a reload waits for it.
 fn run_for_key(program: &Path, arguments: &[String]) -> Result<String, ProviderError> {
     let failed = |reason: String| ProviderError::NoKeyFromCommand { program: program.to_owned(), reason };
-    let output = Command::new(program).args(arguments).output().map_err(|error| failed(error.to_string()))?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(error.to_string()))?;
+    let began = Instant::now();
+    while child.try_wait().map_err(|error| failed(error.to_string()))?.is_none() {
+        if began.elapsed() >= KEY_COMMAND_LIMIT {
+            // It may end by itself at this very moment, which is as well.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(failed(format!("it did not end within {} seconds", KEY_COMMAND_LIMIT.as_secs())));
+        }
+        std::thread::sleep(KEY_COMMAND_LOOK);
+    }
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
     if !output.status.success() {
         return Err(failed(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim())));
     }

@@ -3,7 +3,7 @@
 //! The inside of each string is a text of its own, unescaped, so that `\u0034111…` is the number that it means; edits are
 //! put back where they came from and never split an escape. What stands bare between the strings is looked at word by
 //! word, and a number that is a match gives way to a quoted label. So valid JSON stays valid. Arguments that turn out
-//! not to be JSON are read as plain text.
+//! not to be JSON are read as plain text. A whole JSON document is read alike.
 
 use std::collections::VecDeque;
 
@@ -17,6 +17,8 @@ const LONGEST_WORD: usize = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
     notation: Notation,
+    /// What comes is one JSON document, so a bare word of any length is one.
+    is_document: bool,
     /// The length so far, in bytes.
     length: u64,
     /// See [`Stream::let_go`].
@@ -60,6 +62,14 @@ impl Piece {
 }
 
 impl Arguments {
+    /// What is taken out of a whole JSON document, in order; what is left of it is one as well.
+    pub(crate) fn edits_of(redactor: &Redactor, document: &str) -> Vec<Edit> {
+        let mut reader = Self { notation: Notation::Bare, is_document: true, ..Self::default() };
+        reader.push(redactor, document);
+        reader.finish(redactor);
+        reader.take_edits()
+    }
+
     /// Takes the next fragment.
     pub(crate) fn push(&mut self, redactor: &Redactor, fragment: &str) {
         self.length += fragment.len() as u64;
@@ -157,14 +167,14 @@ impl Arguments {
                 rest.chars().next().map(char::len_utf8)
             }
             Some(length) => Some(self.read_word(redactor, &rest[..length], from)),
-            None if rest.len() > LONGEST_WORD => Some(self.read_word(redactor, rest, from)),
+            None if rest.len() > LONGEST_WORD && !self.is_document => Some(self.read_word(redactor, rest, from)),
             None => None,
         }
     }
 
     /// A number that is a match gives way to a quoted label. A word that JSON does not know makes the rest plain text.
     fn read_word(&mut self, redactor: &Redactor, word: &str, from: u64) -> usize {
-        if !is_json_word(word) {
+        if !is_json_word(word) || (word.len() > LONGEST_WORD && !self.is_document) {
             self.notation = Notation::Plain;
             return 0;
         }
@@ -221,7 +231,7 @@ impl Arguments {
     }
 
     fn source_of_start(&self, at: u64) -> u64 {
-        let piece = self.pieces.iter().find(|piece| at < piece.text.1);
+        let piece = self.pieces.get(self.pieces.partition_point(|piece| piece.text.1 <= at));
         piece.map_or(self.length, |piece| match piece.is_literal() {
             true => piece.source.0 + at.saturating_sub(piece.text.0),
             false => piece.source.0,
@@ -229,7 +239,7 @@ impl Arguments {
     }
 
     fn source_of_end(&self, at: u64) -> u64 {
-        let piece = self.pieces.iter().find(|piece| at <= piece.text.1);
+        let piece = self.pieces.get(self.pieces.partition_point(|piece| piece.text.1 < at));
         piece.map_or(self.length, |piece| match piece.is_literal() {
             true => piece.source.0 + at.saturating_sub(piece.text.0),
             false => piece.source.1,
@@ -252,8 +262,7 @@ impl Arguments {
 fn is_json_word(word: &str) -> bool {
     let is_number = word.starts_with(|first: char| first.is_ascii_digit() || first == '-')
         && word.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
-    word.len() <= LONGEST_WORD
-        && (is_number || ["true", "false", "null"].iter().any(|literal| literal.starts_with(word)))
+    is_number || ["true", "false", "null"].iter().any(|literal| literal.starts_with(word))
 }
 
 /// The character that an escape stands for and the escape's length; `None` if it is not all there. What is no escape, or

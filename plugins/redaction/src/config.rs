@@ -58,11 +58,13 @@ pub enum FieldName {
     Refusal,
     /// The arguments of tool calls.
     ToolCalls,
+    /// What the daemon did not recognise: frames and whole answers in another form.
+    Opaque,
 }
 
 impl FieldName {
     /// Every field.
-    const ALL: [Self; 4] = [Self::Content, Self::Reasoning, Self::Refusal, Self::ToolCalls];
+    const ALL: [Self; 5] = [Self::Content, Self::Reasoning, Self::Refusal, Self::ToolCalls, Self::Opaque];
 }
 
 const fn default_max_match() -> u32 {

@@ -8,12 +8,12 @@ use crate::redactor::Redactor;
 use crate::stream::{Edit, Stream, Within};
 
 /// A field of an answer that carries text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Field {
     Content,
     Reasoning,
     Refusal,
-    /// The arguments of the tool call with this index.
+    /// The arguments of the tool call with this index. Comes last in order.
     ToolCall(u64),
 }
 
@@ -105,12 +105,17 @@ impl Lane {
     /// Whether `other` has gone on for so long without this text that it need not be waited for.
     pub(crate) fn is_abandoned_for(&self, other: &Self) -> bool {
         let longest_ago = other.arrivals[(other.newest + 1) % PATIENCE];
-        longest_ago > self.arrivals[self.newest]
+        longest_ago > self.last()
     }
 
-    /// Whether the chunks of both came interleaved.
-    pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        self.first < other.arrivals[other.newest] && other.first < self.arrivals[self.newest]
+    /// When its first chunk came, in chunks of the invocation.
+    pub(crate) const fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// When its newest chunk came.
+    pub(crate) const fn last(&self) -> u64 {
+        self.arrivals[self.newest]
     }
 
     /// How much is settled, in bytes.
@@ -140,16 +145,7 @@ impl Lane {
 
     /// Appends what becomes of a settled range; `text` is what it says.
     pub(crate) fn render(&self, redactor: &Redactor, range: (u64, u64), text: &str, out: &mut String) {
-        let mut at = range.0;
-        for edit in self.edits.iter().filter(|edit| edit.start < range.1 && range.0 < edit.end) {
-            let slice = text.get((at - range.0) as usize..(edit.start.max(at) - range.0) as usize);
-            out.push_str(slice.unwrap_or_default());
-            if let Some(kind) = edit.label.filter(|_| edit.start >= range.0) {
-                put_label(redactor, kind, edit.within, out);
-            }
-            at = edit.end.min(range.1);
-        }
-        out.push_str(text.get((at - range.0) as usize..).unwrap_or_default());
+        render(redactor, self.edits.iter(), range, text, out);
     }
 
     /// Forgets the edits in front of `to`, all of whose text has gone on.
@@ -158,6 +154,36 @@ impl Lane {
             self.edits.pop_front();
         }
     }
+}
+
+/// What becomes of a whole JSON document; `None` if it stays as it is.
+pub(crate) fn redact_document(redactor: &Redactor, document: &str) -> Option<String> {
+    let edits = Arguments::edits_of(redactor, document);
+    (!edits.is_empty()).then(|| {
+        let mut out = String::with_capacity(document.len());
+        render(redactor, edits.iter(), (0, document.len() as u64), document, &mut out);
+        out
+    })
+}
+
+/// Appends what edits make of a range of a text; `text` is what the range says.
+fn render<'a>(
+    redactor: &Redactor,
+    edits: impl Iterator<Item = &'a Edit>,
+    range: (u64, u64),
+    text: &str,
+    out: &mut String,
+) {
+    let mut at = range.0;
+    for edit in edits.filter(|edit| edit.start < range.1 && range.0 < edit.end) {
+        let slice = text.get((at - range.0) as usize..(edit.start.max(at) - range.0) as usize);
+        out.push_str(slice.unwrap_or_default());
+        if let Some(kind) = edit.label.filter(|_| edit.start >= range.0) {
+            put_label(redactor, kind, edit.within, out);
+        }
+        at = edit.end.min(range.1);
+    }
+    out.push_str(text.get((at - range.0) as usize..).unwrap_or_default());
 }
 
 fn put_label(redactor: &Redactor, kind: u16, within: Within, out: &mut String) {

@@ -5,13 +5,13 @@
 //! which the match begins; chunks that the match covers leave empty. The chunks of an answer without a match leave
 //! exactly as they came.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use seam_plugin_api::prelude::*;
 
 use crate::config::FieldName;
-use crate::lane::{Field, Lane};
+use crate::lane::{Field, Lane, redact_document};
 use crate::redactor::Redactor;
 
 /// Bytes of settled text that are worth amending an earlier chunk for: a large chunk does not wait as a whole for its
@@ -23,6 +23,10 @@ pub(crate) struct Redacting {
     redactor: Arc<Redactor>,
     fields: Arc<[FieldName]>,
     lanes: Vec<Lane>,
+    /// Where the lane of a choice's field is: a frame may have tens of thousands of choices.
+    places: BTreeMap<(u32, Field), usize>,
+    /// The lane of the newest chunk that carried text.
+    newest: usize,
     /// What was answered [`Verdict::Buffer`] and not released since, in order.
     held: VecDeque<Carrier>,
     /// Chunks seen.
@@ -35,8 +39,8 @@ struct Carrier {
     /// As it came.
     chunk: NewChunk,
     part: Option<Part>,
-    /// Text was moved into it or out of it, so it does not leave as it came.
-    has_moved: bool,
+    /// It was changed already (text moved into it or out of it, its payload redacted), so it does not leave as it came.
+    is_changed: bool,
 }
 
 /// Which bytes of which lane a chunk carries.
@@ -49,20 +53,21 @@ struct Part {
 impl Redacting {
     /// An observer for one invocation.
     pub(crate) fn new(redactor: Arc<Redactor>, fields: Arc<[FieldName]>) -> Self {
-        Self { redactor, fields, lanes: Vec::new(), held: VecDeque::new(), now: 0 }
+        Self { redactor, fields, lanes: Vec::new(), places: BTreeMap::new(), newest: 0, held: VecDeque::new(), now: 0 }
     }
 
     /// Tells the lanes what a chunk says; answers which part of them it carries.
     fn read(&mut self, chunk: &Chunk<'_>) -> Option<Part> {
         match chunk.kind() {
             ChunkKind::Finish => self.finish(chunk.choice()),
-            ChunkKind::Error => self.lanes.iter_mut().for_each(|lane| lane.let_go(&self.redactor)),
+            ChunkKind::Error => self.let_go_where(|_, _| true),
             _ => {}
         }
         let field = self.field_of(chunk)?;
         let lane = self.lane(chunk.choice(), field);
         let range = self.lanes[lane].push(&self.redactor, chunk.text(), self.now);
-        self.let_go_of_abandoned(lane);
+        // Held text of a lane that seems to be over (the reasoning, once the answer flows) must not hold up the others.
+        self.let_go_where(|waiting, lanes| waiting.is_abandoned_for(&lanes[lane]));
         Some(Part { lane, range })
     }
 
@@ -85,36 +90,44 @@ impl Redacting {
     }
 
     fn lane(&mut self, choice: u32, field: Field) -> usize {
-        let found = self.lanes.iter().position(|lane| lane.choice == choice && lane.field == field);
-        found.unwrap_or_else(|| {
-            self.lanes.push(Lane::new(choice, field));
-            self.lanes.len() - 1
-        })
+        if !self.lanes.get(self.newest).is_some_and(|lane| lane.choice == choice && lane.field == field) {
+            self.newest = *self.places.entry((choice, field)).or_insert_with(|| {
+                self.lanes.push(Lane::new(choice, field));
+                self.lanes.len() - 1
+            });
+        }
+        self.newest
     }
 
-    /// Ends the texts of a choice. Where choices are the blocks of one answer, one after the other, a finish may name any
-    /// of them and is the only one: those that did not come interleaved with the choice are let go too.
+    /// Ends the texts of a choice. Where choices are the blocks of one answer, one after the other, the only finish may
+    /// name the first of them: what began when all of its texts were over is let go too.
     fn finish(&mut self, choice: u32) {
-        for place in 0..self.lanes.len() {
-            let lane = &self.lanes[place];
-            if lane.choice == choice {
-                self.lanes[place].finish(&self.redactor);
-            } else if lane.is_waiting()
-                && !self.lanes.iter().any(|other| other.choice == choice && other.overlaps(lane))
-            {
-                self.lanes[place].let_go(&self.redactor);
+        let mut last = None;
+        for (_, &place) in self.places.range((choice, Field::Content)..=(choice, Field::ToolCall(u64::MAX))) {
+            let lane = &mut self.lanes[place];
+            lane.finish(&self.redactor);
+            last = last.max(Some(lane.last()));
+        }
+        self.let_go_where(|waiting, _| waiting.choice != choice && last.is_some_and(|last| last < waiting.first()));
+    }
+
+    /// Lets those lanes go that wait and are chosen. A lane that waits has a held chunk.
+    fn let_go_where(&mut self, is_chosen: impl Fn(&Lane, &[Lane]) -> bool) {
+        for part in self.held.iter().filter_map(|carrier| carrier.part) {
+            let lane = &self.lanes[part.lane];
+            if lane.is_waiting() && is_chosen(lane, &self.lanes) {
+                self.lanes[part.lane].let_go(&self.redactor);
             }
         }
     }
 
-    /// Held text of a lane that seems to be over (the reasoning, once the answer flows) must not hold up the others.
-    fn let_go_of_abandoned(&mut self, flowing: usize) {
-        for place in 0..self.lanes.len() {
-            let lane = &self.lanes[place];
-            if place != flowing && lane.is_waiting() && lane.is_abandoned_for(&self.lanes[flowing]) {
-                self.lanes[place].let_go(&self.redactor);
-            }
+    /// What becomes of a chunk that the daemon did not recognise, complete as it is; `None` if it stays as it came.
+    fn redacted(&self, chunk: &Chunk<'_>) -> Option<NewChunk> {
+        if chunk.kind() != ChunkKind::Opaque || !self.fields.contains(&FieldName::Opaque) {
+            return None;
         }
+        let payload = redact_document(&self.redactor, chunk.payload()?)?;
+        Some(NewChunk { kind: ChunkKind::Opaque, text: chunk.text().to_owned(), payload: Some(payload) })
     }
 
     fn is_settled(&self, part: Option<Part>) -> bool {
@@ -134,6 +147,9 @@ impl Redacting {
 
     /// The verdict that lets a settled chunk pass.
     fn pass(&self, part: Option<Part>, chunk: &Chunk<'_>) -> Verdict {
+        if let Some(redacted) = self.redacted(chunk) {
+            return Verdict::Amend(redacted);
+        }
         match self.amended(part, chunk.text()) {
             Some(text) => Verdict::amend_text(chunk, text),
             None => Verdict::Continue,
@@ -141,12 +157,10 @@ impl Redacting {
     }
 
     fn hold(&mut self, part: Option<Part>, chunk: &Chunk<'_>) {
-        self.held.push_back(Carrier {
-            seq: chunk.seq(),
-            chunk: NewChunk::with_text_of(chunk, chunk.text()),
-            part,
-            has_moved: false,
-        });
+        let redacted = self.redacted(chunk);
+        let is_changed = redacted.is_some();
+        let body = redacted.unwrap_or_else(|| NewChunk::with_text_of(chunk, chunk.text()));
+        self.held.push_back(Carrier { seq: chunk.seq(), chunk: body, part, is_changed });
     }
 
     /// Releases the first `count` held chunks.
@@ -159,7 +173,7 @@ impl Redacting {
                     carrier.chunk.text = text;
                     Released::amended(carrier.seq, carrier.chunk)
                 }
-                None if carrier.has_moved => Released::amended(carrier.seq, carrier.chunk),
+                None if carrier.is_changed => Released::amended(carrier.seq, carrier.chunk),
                 None => Released::unchanged(carrier.seq),
             });
         }
@@ -183,11 +197,11 @@ impl Redacting {
         let rest = last.chunk.text.split_off((settled - range.0) as usize);
         let moved = std::mem::replace(&mut last.chunk.text, rest);
         last.part = Some(Part { lane, range: (settled, range.1) });
-        last.has_moved = true;
-        if let Some(Carrier { chunk, part: Some(part), has_moved, .. }) = self.held.get_mut(into) {
+        last.is_changed = true;
+        if let Some(Carrier { chunk, part: Some(part), is_changed, .. }) = self.held.get_mut(into) {
             chunk.text.push_str(&moved);
             part.range.1 = settled;
-            *has_moved = true;
+            *is_changed = true;
         }
     }
 
@@ -220,13 +234,12 @@ impl Redacting {
         Verdict::Release(Release { chunks, strip_accumulated: None })
     }
 
-    /// Forgets the edits of texts that have left.
-    fn forget(&mut self) {
-        for (place, lane) in self.lanes.iter_mut().enumerate() {
-            let first_held = self.held.iter().filter_map(|carrier| carrier.part).find(|part| part.lane == place);
-            let left = first_held.map_or(lane.settled(), |part| part.range.0);
-            lane.forget(left);
-        }
+    /// Forgets the edits of the text that has left of a lane.
+    fn forget(&mut self, lane: usize) {
+        let first_held = self.held.iter().filter_map(|carrier| carrier.part).find(|part| part.lane == lane);
+        let lane = &mut self.lanes[lane];
+        let left = first_held.map_or_else(|| lane.settled(), |part| part.range.0);
+        lane.forget(left);
     }
 }
 
@@ -235,7 +248,9 @@ impl StreamObserver for Redacting {
         self.now += 1;
         let part = self.read(chunk);
         let verdict = self.judge(part, chunk);
-        self.forget();
+        if let Some(part) = part {
+            self.forget(part.lane);
+        }
         verdict
     }
 }

@@ -99,7 +99,8 @@ impl Place {
         Ok(())
     }
 
-    /// Whether one more chunk may wait beside those that do.
+    /// Whether one more chunk may wait beside those that do. One alone may have any length: it is in memory anyway, and
+    /// an answer that is not streamed is one chunk.
     fn check_room(&self, (chunks, weight): (u64, u64), body: &BodyView<'_>) -> Result<(), Fault> {
         let hold = self.policy.hold;
         let (chunks, text) = (chunks + 1, weight + weight_of(body));
@@ -107,7 +108,7 @@ impl Place {
             let message = format!("{chunks} chunks would wait, {} may", hold.chunks);
             return Err(Fault::new(FaultKind::HoldOverBound, message));
         }
-        if text > hold.text {
+        if chunks > 1 && text > hold.text {
             let message = format!("{text} characters would wait, {} may", hold.text);
             return Err(Fault::new(FaultKind::HoldOverBound, message));
         }

@@ -60,13 +60,14 @@ impl OnEndHeld {
     }
 }
 
-/// How much may wait in one observer's queue: held chunks and the settled ones behind them. One more is a fault.
+/// How much may wait in one observer's queue: held chunks and the settled ones behind them. More than that is a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// Chunks.
     pub chunks: u64,
     /// Text of those chunks, in Unicode scalar values. Their payloads count as well, so that the bound is one on memory;
-    /// what observers are told that they hold is the text alone.
+    /// what observers are told that they hold is the text alone. Bounds two chunks or more: one that waits alone may have
+    /// any length.
     pub text: u64,
 }
 

@@ -138,6 +138,96 @@ fn blocks_with_one_finish_for_all_are_settled_by_it() {
 }
 
 #[test]
+fn a_choice_that_ends_does_not_let_go_of_another() {
+    let run = kit().run([
+        ScriptedChunk::content("4111 1111 "),
+        ScriptedChunk::content("Write to bob@acme.com").in_choice(1),
+        finish().in_choice(1),
+        finish().in_choice(2),
+        ScriptedChunk::content("1111 1111 it is."),
+        finish(),
+    ]);
+    assert_clean(&run);
+    assert_eq!(run.content(), "[REDACTED:card] it is.");
+    assert_eq!(run.content_of(1), "Write to [REDACTED:email]");
+}
+
+#[test]
+fn texts_of_thousands_of_choices_are_each_redacted() {
+    const CHOICES: u32 = 20_000;
+    let of_choice = |choice: u32| {
+        [ScriptedChunk::content("card 4111 1111 1111 1111"), finish()].map(|chunk| chunk.in_choice(choice))
+    };
+    let run = kit().run((0..CHOICES).flat_map(of_choice));
+    assert_clean(&run);
+    assert!((0..CHOICES as usize).all(|choice| run.out[2 * choice].text == "card [REDACTED:card]"));
+}
+
+/// What becomes of an opaque chunk's payload.
+fn opaque(payload: &str) -> String {
+    let chunk = ScriptedChunk { payload: Some(payload.to_owned()), ..ScriptedChunk::new(ChunkKind::Opaque, "") };
+    let run = kit().run([chunk]);
+    assert_clean(&run);
+    let out = run.out[0].payload.clone().expect("a payload");
+    assert_eq!(run.out[0].kind, ChunkKind::Opaque);
+    assert_eq!(run.out[0].amended, out != payload);
+    serde_json::from_str::<serde::de::IgnoredAny>(&out).expect("still JSON");
+    out
+}
+
+#[test]
+fn what_is_not_recognised_is_read_as_json() {
+    for (payload, expected) in [
+        (r#"{"to":"bob@acme.com","n":5}"#, r#"{"to":"[REDACTED:email]","n":5}"#),
+        (r#"[4111111111111111, "\u0034111 1111 1111 1111"]"#, r#"["[REDACTED:card]", "[REDACTED:card]"]"#),
+        (r#"["\u0034111 1111 1111 1111 \"x\""]"#, r#"["[REDACTED:card] \"x\""]"#),
+        ("4111111111111111", r#""[REDACTED:card]""#),
+        (" 4111111111111111\n", " \"[REDACTED:card]\"\n"),
+        (r#""<html>bob@acme.com""#, r#""<html>[REDACTED:email]""#),
+        (r#""{\"a\":NaN,\"b\":\"bob@acme.com\"}""#, r#""{\"a\":NaN,\"b\":\"[REDACTED:email]\"}""#),
+        (r#"{"half":"\ud800","b":null}"#, r#"{"half":"\ud800","b":null}"#),
+        ("null", "null"),
+    ] {
+        assert_eq!(opaque(payload), expected);
+    }
+}
+
+#[test]
+fn what_is_not_recognised_stays_json_however_long_or_deep_it_is() {
+    let digits = "7".repeat(1000);
+    assert_eq!(
+        opaque(&format!(r#"[{digits},"bob@acme.com",4111111111111111]"#)),
+        format!(r#"[{digits},"[REDACTED:email]","[REDACTED:card]"]"#)
+    );
+    let (open, close) = ("[".repeat(5000), "]".repeat(5000));
+    assert_eq!(opaque(&format!(r#"{open}"bob@acme.com"{close}"#)), format!(r#"{open}"[REDACTED:email]"{close}"#));
+}
+
+#[test]
+fn what_is_not_recognised_keeps_its_place_behind_held_text() {
+    let payload = serde_json::json!({"mail": "bob@acme.com"});
+    for rest in [" is mine.", "111 1111 it is."] {
+        let run = kit().run([
+            ScriptedChunk::content("4111 1111 1"),
+            ScriptedChunk::opaque(&payload),
+            ScriptedChunk::content(rest),
+            finish(),
+        ]);
+        assert_clean(&run);
+        assert_eq!(run.out[1].payload.as_deref(), Some(r#"{"mail":"[REDACTED:email]"}"#));
+    }
+    let run = kit().run([ScriptedChunk::content("bob"), ScriptedChunk::opaque(&payload)]);
+    assert_eq!(run.out[1].payload.as_deref(), Some(r#"{"mail":"[REDACTED:email]"}"#));
+}
+
+#[test]
+fn what_is_not_recognised_passes_where_it_is_not_named() {
+    let kit = Kit::of::<Redaction>(r#"{"fields": ["content"]}"#).expect("a table");
+    let run = kit.run([ScriptedChunk::opaque(&serde_json::json!({"mail": "bob@acme.com"}))]);
+    assert!(!run.out[0].amended);
+}
+
+#[test]
 fn fields_that_are_not_named_pass_untouched() {
     let kit = Kit::of::<Redaction>(r#"{"fields": ["content"], "kinds": ["email"], "replacement": "({kind})"}"#)
         .expect("a table");
@@ -292,6 +382,12 @@ proptest! {
         prop_assert_eq!(run.content(), reference::redact(redactor, &first));
         prop_assert_eq!(run.content_of(1), reference::redact(redactor, &second));
         prop_assert_eq!(run.text_of(ChunkKind::ReasoningDelta), reference::redact(redactor, &thought));
+    }
+
+    #[test]
+    fn documents_are_redacted_as_what_they_spell(value in json(), escapes in prop::collection::vec(any_index(), 0..4)) {
+        let out: Value = serde_json::from_str(&opaque(&escaped(&value.to_string(), &escapes))).expect("JSON");
+        prop_assert_eq!(out, redacted(every_kind(), &value));
     }
 
     #[test]

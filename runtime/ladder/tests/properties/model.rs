@@ -180,8 +180,9 @@ impl Model {
         let hold = self.places[rung].policy.hold;
         let payload = |item: &&Item| item.body.payload.iter().flat_map(|payload| payload.chars()).count() as u64;
         let text: u64 = rest.iter().map(|item| characters(item) + payload(item)).sum();
-        if rest.len() as u64 > hold.chunks || text > hold.text {
-            // A queue that was over its bound before this chunk came would have been at fault then.
+        let over = rest.len() > 1 && text > hold.text;
+        if rest.len() as u64 > hold.chunks || over {
+            // A queue that was over its bound before this chunk came was one long chunk, or at fault then.
             return Err(FaultKind::HoldOverBound);
         }
         Ok(queue)

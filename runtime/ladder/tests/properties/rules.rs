@@ -228,6 +228,28 @@ fn payloads_count_against_the_bound_on_text() {
 }
 
 #[test]
+fn one_chunk_alone_may_be_held_whatever_its_length() {
+    let hold = Hold { chunks: 9, text: 3 };
+    let longer = || rung([amend("longer than the bound")]);
+    let whole = "0 longer than the bound!";
+    assert_eq!(shows([longer(), bounded(hold, [Buffer, release_all()])], "ab"), [whole, "1 b"]);
+    for behind in [Buffer, Continue, amend("x"), Move::Emit(vec!["metrics".to_owned()])] {
+        assert_eq!(
+            shows([longer(), bounded(hold, [Buffer, behind])], "ab"),
+            ["fault of 1 at 1: hold_over_bound", whole, "1 b"]
+        );
+    }
+}
+
+#[test]
+fn a_release_may_leave_one_chunk_held_whatever_its_length() {
+    let hold = Hold { chunks: 9, text: 3 };
+    let longer = rung([Continue, amend("longer than the bound")]);
+    let releases = bounded(hold, [Buffer, release(&[None]), release_all()]);
+    assert_eq!(shows([longer, releases], "abc"), ["0 a", "1 longer than the bound!", "2 c"]);
+}
+
+#[test]
 fn a_release_that_leaves_a_longer_chunk_held_is_bounded_as_well() {
     let hold = Hold { chunks: 9, text: 3 };
     let longer = rung([Continue, Continue, amend("long")]);

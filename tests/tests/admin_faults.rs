@@ -77,9 +77,11 @@ async fn with_skip_the_answer_is_whole_and_the_fault_is_logged_and_counted() {
         assert_eq!(chat_text(&events), "abc", "{}", case.fault);
         assert!(ended_well(&events), "{}", case.fault);
         let line = daemon.log_line(|line| line.contains("a plugin was at fault")).await.unwrap();
-        for part in
-            ["plugin=\"broken\" observer=\"broken\" invocation=", " action=\"skip\" ", &format!("fault={}", case.kind)]
-        {
+        for part in [
+            "plugin=\"broken\" observer=\"broken\" invocation=",
+            " action=\"skip\" ",
+            &format!("fault=\"{}", case.kind),
+        ] {
             assert!(line.contains(part), "{part} in {line}");
         }
         until("the fault to be counted", async || is_counted(&faults(&daemon).await, case.kind)).await;

@@ -188,6 +188,22 @@ impl Decoded {
         Piece::Scratch(Span::new(start, self.scratch.len()))
     }
 
+    /// Makes every piece independent of the data, of which `text` is the readable form, and every payload a strict
+    /// document.
+    pub(crate) fn detach(&mut self, text: &str) {
+        for position in 0..self.entries.len() {
+            let Entry { text: own, payload, .. } = self.entries[position];
+            let own = match own {
+                Piece::Data(span) => self.write(|scratch| scratch.push_str(span.of_str(text))),
+                other => other,
+            };
+            let strict = self.piece(payload, text.as_bytes()).map(json::strict);
+            let payload = strict.map_or(Piece::Absent, |strict| self.write(|scratch| scratch.push_str(&strict)));
+            let entry = &mut self.entries[position];
+            (entry.text, entry.payload) = (own, payload);
+        }
+    }
+
     /// Makes the whole data one opaque chunk.
     pub(crate) fn set_opaque(&mut self, choice: u32, shape: Shape, payload: Piece) {
         self.entries.clear();

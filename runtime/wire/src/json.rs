@@ -1,14 +1,25 @@
 //! JSON by spans: a strict scanner that says where each key and value lies, so that one value can be changed and every
 //! other byte kept.
 //!
-//! It accepts what `serde_json` accepts, nesting bound included, with one difference: the escape of a lone surrogate is
-//! not an error. It reads as U+FFFD, and its bytes stay as they are while the string is not changed.
+//! [`is_document`] is strict: it accepts what `serde_json` accepts, nesting bound included, with one difference: the
+//! escape of a lone surrogate is not an error. It reads as U+FFFD, and its bytes stay as they are while the string is
+//! not changed. The [`Scanner`] itself also takes what common encoders write and lenient clients read, and says so in
+//! [`Scanner::is_loose`]: `NaN`, `Infinity` and `-Infinity` as numbers, deeper nesting, and a byte order mark in front.
+//! Control characters inside strings stay an error, as for the common readers.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Arrays and objects within each other: the bound of `serde_json`, which fails on the 128th.
-const MAX_DEPTH: u32 = 127;
+use crate::splice::Patches;
+
+/// Arrays and objects within each other, of a strict document: the bound of `serde_json`, which fails on the 128th.
+const STRICT_DEPTH: u32 = 127;
+
+/// Arrays and objects within each other that are scanned at all; each takes some stack.
+const MAX_DEPTH: u32 = 512;
+
+/// What some encoders put in front of a document.
+const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// A range of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +40,11 @@ impl Span {
 
     pub(crate) fn of_str(self, text: &str) -> &str {
         text.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Whether the other lies within this one.
+    pub(crate) const fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
     }
 
     /// What lies between the quotes of a string's span.
@@ -65,22 +81,76 @@ pub(crate) struct Scanner<'a> {
     text: &'a str,
     at: usize,
     depth: u32,
+    loose: bool,
 }
 
-/// Whether the text is one JSON document.
+/// Whether the text is one JSON document that every reader takes.
 pub(crate) fn is_document(text: &str) -> bool {
+    scan(text) == Ok(false)
+}
+
+/// Whether the text is a document, a loose one included.
+pub(crate) fn is_readable(text: &str) -> bool {
+    scan(text).is_ok()
+}
+
+/// Scans one document; whether it is a loose one.
+fn scan(text: &str) -> Result<bool, Malformed> {
     let mut scanner = Scanner::new(text);
-    scanner.skip().and_then(|_| scanner.end()).is_ok()
+    scanner.skip()?;
+    scanner.end()?;
+    Ok(scanner.is_loose())
+}
+
+/// The span of the document in a text that may have white space around it, or a byte order mark in front.
+pub(crate) fn document_span(text: &str) -> Span {
+    let inside = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii_start();
+    let start = text.len() - inside.len();
+    Span::new(start, start + inside.trim_ascii_end().len())
+}
+
+/// The value of a loose document as every reader takes it: `null` stands for each number that is none in strict JSON,
+/// and for what nests too deeply.
+pub(crate) fn strict(text: &str) -> String {
+    let mut patches = Patches::default();
+    // The document was scanned before, as in `members_of`.
+    let _ = find_loose(&mut Scanner::within(text, document_span(text)), &mut patches);
+    patches.apply(text)
+}
+
+/// Takes one value and replaces what is loose in it.
+fn find_loose(scanner: &mut Scanner<'_>, patches: &mut Patches) -> Result<(), Malformed> {
+    let too_deep = scanner.depth == STRICT_DEPTH;
+    match scanner.kind()? {
+        Kind::Object if !too_deep => scanner.members(|scanner, _| find_loose(scanner, patches)).map(drop),
+        Kind::Array if !too_deep => scanner.elements(|scanner| find_loose(scanner, patches)).map(drop),
+        kind => {
+            let value = scanner.skip()?;
+            let is_no_number = kind == Kind::Number && value.of_str(scanner.text).ends_with(['N', 'y']);
+            if is_no_number || matches!(kind, Kind::Object | Kind::Array) {
+                patches.replace(value, "null");
+            }
+            Ok(())
+        }
+    }
 }
 
 impl<'a> Scanner<'a> {
-    pub(crate) const fn new(text: &'a str) -> Self {
-        Self { text, at: 0, depth: 0 }
+    /// A scanner of the document that the text is.
+    pub(crate) fn new(text: &'a str) -> Self {
+        let loose = text.starts_with(BYTE_ORDER_MARK);
+        let at = if loose { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        Self { text, at, depth: 0, loose }
+    }
+
+    /// Whether anything was taken so far that strict JSON does not have.
+    pub(crate) const fn is_loose(&self) -> bool {
+        self.loose
     }
 
     /// A scanner of one value inside a document that was scanned before. Spans refer to the document.
     pub(crate) fn within(text: &'a str, value: Span) -> Self {
-        Self { text: text.get(..value.end).unwrap_or_default(), at: value.start, depth: 0 }
+        Self { text: text.get(..value.end).unwrap_or_default(), at: value.start, depth: 0, loose: false }
     }
 
     fn byte(&self) -> Option<u8> {
@@ -103,7 +173,7 @@ impl<'a> Scanner<'a> {
             Some(b'{') => Ok(Kind::Object),
             Some(b'[') => Ok(Kind::Array),
             Some(b'"') => Ok(Kind::String),
-            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
+            Some(b'-' | b'0'..=b'9' | b'N' | b'I') => Ok(Kind::Number),
             Some(b't' | b'f') => Ok(Kind::Bool),
             Some(b'n') => Ok(Kind::Null),
             _ => Err(Malformed),
@@ -172,6 +242,7 @@ impl<'a> Scanner<'a> {
         if self.skip_space() != Some(bracket) || self.depth == MAX_DEPTH {
             return Err(Malformed);
         }
+        self.loose |= self.depth == STRICT_DEPTH;
         self.depth += 1;
         self.at += 1;
         Ok(self.at - 1)
@@ -240,6 +311,9 @@ impl<'a> Scanner<'a> {
         if self.byte() == Some(b'-') {
             self.at += 1;
         }
+        if let Some(b'N' | b'I') = self.byte() {
+            return self.no_number(start);
+        }
         if self.byte() == Some(b'0') {
             self.at += 1;
         } else {
@@ -257,6 +331,19 @@ impl<'a> Scanner<'a> {
             self.digits()?;
         }
         if matches!(self.byte(), Some(b'0'..=b'9')) { Err(Malformed) } else { Ok(Span::new(start, self.at)) }
+    }
+
+    /// Takes what encoders write for a number that JSON has none for.
+    fn no_number(&mut self, start: usize) -> Result<Span, Malformed> {
+        let signed = self.at > start;
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        self.at += match rest {
+            [b'N', b'a', b'N', ..] if !signed => "NaN".len(),
+            _ if rest.starts_with(b"Infinity") => "Infinity".len(),
+            _ => return Err(Malformed),
+        };
+        self.loose = true;
+        Ok(Span::new(start, self.at))
     }
 
     fn digits(&mut self) -> Result<(), Malformed> {

@@ -17,6 +17,8 @@ mod made;
 mod render;
 mod usage;
 
+use std::collections::BTreeMap;
+
 use crate::chunk::{Decoded, Edit};
 use crate::json::{self, Span};
 use crate::sse::{self, SseFrame};
@@ -34,7 +36,7 @@ pub use ends::error_body;
 #[derive(Debug, Default)]
 pub struct OpenAiChat {
     seen: Seen,
-    choices: Vec<ChoiceState>,
+    choices: BTreeMap<u32, ChoiceState>,
     /// The end marker was delivered.
     ended: bool,
     /// What must be written before anything else: the last frame was left unterminated by its sender.
@@ -62,6 +64,8 @@ enum Form {
 enum Slot {
     /// `reasoning_content` or `reasoning`, whatever repeats it included.
     Reasoning,
+    /// `reasoning` beside a `reasoning_content` that says something else.
+    OtherReasoning,
     /// A text in `reasoning_details` that nothing else repeats.
     ReasoningDetail,
     /// `content` that is a string.
@@ -74,6 +78,8 @@ enum Slot {
     ToolCall,
     /// `function_call`.
     FunctionCall,
+    /// Arguments of a call under a name that another, with other arguments, goes before.
+    OtherArguments,
     /// `annotations`.
     Annotations,
     /// `logprobs` of a choice.
@@ -91,14 +97,16 @@ enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 16] = [
         Self::Reasoning,
+        Self::OtherReasoning,
         Self::ReasoningDetail,
         Self::Content,
         Self::Part,
         Self::Refusal,
         Self::ToolCall,
         Self::FunctionCall,
+        Self::OtherArguments,
         Self::Annotations,
         Self::Logprobs,
         Self::Citations,
@@ -131,14 +139,14 @@ impl OpenAiChat {
     pub fn decode(&mut self, frame: &SseFrame, decoded: &mut Decoded) {
         decoded.clear();
         if let Some(data) = frame.data() {
-            self.read(data, decoded);
+            self.read(data, Form::Stream, decoded);
         }
     }
 
     /// Reads the chunks of a whole answer into `decoded`, which is cleared first.
     pub fn decode_body(&mut self, body: &[u8], decoded: &mut Decoded) {
         decoded.clear();
-        self.read(body, decoded);
+        self.read(body, Form::Body, decoded);
     }
 
     /// Takes note that a frame was delivered as the bytes that came in.
@@ -155,7 +163,7 @@ impl OpenAiChat {
 
     /// Whether a frame none of whose chunks is edited must be rendered nevertheless, because of what was changed before
     /// it: its finish reason no longer fits (`stop` after a tool call was put in), the index of its tool call was given
-    /// to another, or it repeats the whole text so far.
+    /// to another, it repeats the whole text so far, or it has log-probabilities of a choice whose text was altered.
     #[must_use]
     pub fn needs_render(&self, frame: &SseFrame, decoded: &Decoded) -> bool {
         self.data_needs_render(frame.data().unwrap_or_default(), decoded)
@@ -174,6 +182,8 @@ impl OpenAiChat {
             match Slot::from_code(entry.place.slot) {
                 Slot::Finish => made && chunk.text == "stop",
                 Slot::ToolCall => made,
+                // They spell the text that came in, of earlier frames too.
+                Slot::Logprobs => self.find(entry.choice).is_some_and(|state| state.altered),
                 _ => false,
             }
         })
@@ -222,17 +232,12 @@ impl OpenAiChat {
     }
 
     fn find(&self, choice: u32) -> Option<&ChoiceState> {
-        self.choices.iter().find(|state| state.choice == choice)
+        self.choices.get(&choice)
     }
 
     /// The state of a choice, made when it is first named.
     fn state(&mut self, choice: u32) -> &mut ChoiceState {
-        let found = self.choices.iter().position(|state| state.choice == choice);
-        let position = found.unwrap_or_else(|| {
-            self.choices.push(ChoiceState::new(choice));
-            self.choices.len() - 1
-        });
-        &mut self.choices[position]
+        self.choices.entry(choice).or_insert_with(|| ChoiceState::new(choice))
     }
 
     /// Remembers what names the answer, until all of it is known.

@@ -81,6 +81,30 @@ fn nesting_is_bounded_where_serde_json_bounds_it() {
     }
 }
 
+/// The deliberate differences to `serde_json`: read, but as no strict document.
+#[test]
+fn what_common_encoders_write_is_read_and_known_as_loose() {
+    let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    for (text, strictly) in [
+        ("NaN", "null".to_owned()),
+        ("-Infinity ", "null ".to_owned()),
+        ("[Infinity, {\"a\" :NaN}, -1]", "[null, {\"a\" :null}, -1]".to_owned()),
+        (&deep(128), format!("{}null{}", "[".repeat(127), "]".repeat(127))),
+        (&deep(512), format!("{}null{}", "[".repeat(127), "]".repeat(127))),
+    ] {
+        assert!(is_readable(text) && !is_document(text), "{text}");
+        assert_eq!(strict(text), strictly);
+        assert!(is_document(&strictly));
+    }
+    assert!(is_readable("\u{FEFF} {}") && document_span("\u{FEFF} {} ") == Span::new(4, 6));
+    for text in
+        ["-NaN", "nan", "NaNa", "Inf", "+Infinity", "Infinit", "[N]", " \u{FEFF}1", "\"\u{1}\"", "[1,]", &deep(513)]
+    {
+        assert!(!is_readable(text), "{text}");
+    }
+    assert_eq!(strict(" {\"a\": [1.50]} "), " {\"a\": [1.50]} ");
+}
+
 #[test]
 fn a_control_character_or_quote_is_found_at_every_position_of_a_block() {
     for length in 0..40 {

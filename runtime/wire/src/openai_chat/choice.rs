@@ -2,7 +2,7 @@
 
 use super::calls::ChoiceState;
 use super::made::{calls_beside, made_call_json};
-use super::render::{Piece, annotation_value, document_span, rewrite_error};
+use super::render::{Piece, annotation_value, rewrite_error};
 use super::{Form, Slot, decode, is_text};
 use crate::chunk::{Body, Decoded};
 use crate::json::{self, Kind, Span};
@@ -57,6 +57,8 @@ pub(super) struct ChoiceRewrite<'t, 's> {
     /// `delta` or `message`.
     holder_name: &'static str,
     holder_missing: bool,
+    /// What may repeat the whole text beside the holder.
+    repeat_name: Option<&'static str>,
     holder: Object<'t>,
     lanes: [Lane; 3],
     /// `content` that is an array, with its parts.
@@ -68,8 +70,6 @@ pub(super) struct ChoiceRewrite<'t, 's> {
     /// Calls that took the place of other chunks or came beside one, and where the first of those was.
     made: Vec<String>,
     made_from: Option<usize>,
-    /// Text that log-probabilities belong to was changed.
-    answer_changed: bool,
     logprobs_kept: bool,
     /// Its annotations and its finish reason are taken: another such chunk has no place.
     annotated: bool,
@@ -77,17 +77,17 @@ pub(super) struct ChoiceRewrite<'t, 's> {
 }
 
 impl<'t, 's> ChoiceRewrite<'t, 's> {
-    pub(super) fn new(text: &'t str, span: Span, form: Form, state: &'s mut ChoiceState) -> Self {
+    pub(super) fn new(text: &'t str, span: Span, form: Form, state: &'s mut ChoiceState, pieces: &[Piece<'_>]) -> Self {
         let choice = Object::new(text, span);
-        let delta = choice.value_of_kind("delta", Kind::Object);
-        let message = choice.value_of_kind("message", Kind::Object);
-        let holder_name = match (delta, message) {
-            (Some(_), _) => "delta",
-            (None, Some(_)) => "message",
-            (None, None) if form == Form::Stream => "delta",
-            (None, None) => "message",
+        let [first, second] = match form {
+            Form::Stream => ["delta", "message"],
+            Form::Body => ["message", "delta"],
         };
-        let holder = delta.or(message);
+        let [found, other] = [first, second].map(|name| choice.value_of_kind(name, Kind::Object));
+        let reads_other = other.is_some_and(|other| pieces.iter().any(|piece| other.contains(piece.entry.place.value)));
+        let (holder_name, holder) =
+            if found.is_none() && other.is_some() || reads_other { (second, other) } else { (first, found) };
+        let repeat_name = (holder_name == first && other.is_some()).then_some(second);
         let object = Object::new(text, holder.unwrap_or_default());
         let parts = object.value_of_kind("content", Kind::Array);
         let calls = object.value_of_kind("tool_calls", Kind::Array);
@@ -98,6 +98,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             choice,
             holder_name,
             holder_missing: holder.is_none(),
+            repeat_name,
             holder: object,
             lanes: Default::default(),
             parts: parts.map(|parts| Parts::of_array(text, parts)),
@@ -106,7 +107,6 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             call_spans: calls.map(|calls| json::elements_of(text, calls)).unwrap_or_default(),
             made: Vec::new(),
             made_from: None,
-            answer_changed: false,
             logprobs_kept: true,
             annotated: false,
             finished: false,
@@ -126,7 +126,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         }
         let shares_details = !pieces.iter().any(|piece| piece.slot() == Slot::ReasoningDetail);
         for lane in 0..LANES.len() {
-            self.write_lane(lane, shares_details, patches);
+            self.write_lane(lane, shares_details, names_of(lane, pieces), patches);
         }
         if let Some(parts) = self.parts.take() {
             parts.write(patches);
@@ -148,22 +148,25 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         let value = piece.entry.place.value;
         let same = piece.same_kind();
         let changed = piece.is_changed();
-        self.answer_changed |=
-            changed && matches!(piece.before.kind, ChunkKind::ContentDelta | ChunkKind::RefusalDelta);
         match piece.slot() {
             Slot::Reasoning => self.rewrite_lane(0, piece),
             Slot::Content => self.rewrite_lane(CONTENT, piece),
             Slot::Refusal => self.rewrite_lane(2, piece),
             Slot::ToolCall => self.rewrite_call(piece, patches),
             _ if !changed => None,
-            Slot::Part | Slot::ReasoningDetail => {
+            Slot::Part | Slot::ReasoningDetail | Slot::OtherReasoning | Slot::OtherArguments => {
                 patches.replace(value, json::string(same.map_or("", |body| body.text)));
-                self.holder.find(if piece.slot() == Slot::Part { "content" } else { "reasoning_details" })
+                self.holder.find(match piece.slot() {
+                    Slot::Part => "content",
+                    Slot::ReasoningDetail => "reasoning_details",
+                    Slot::OtherReasoning => "reasoning",
+                    _ => "tool_calls",
+                })
             }
             Slot::FunctionCall => {
                 let home = self.holder.find("function_call");
                 match same {
-                    Some(body) => self.change_call(value, value, piece, &body, patches),
+                    Some(body) => self.change_call(value, piece, &body, patches),
                     None => self.holder.remove("function_call"),
                 }
                 home
@@ -223,23 +226,31 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             }
         }
         if piece.is_changed() {
-            let function = ["function", "custom"].into_iter().find_map(|name| call.value_of_kind(name, Kind::Object));
-            self.change_call(element, function.unwrap_or(element), piece, &body, patches);
+            self.change_call(element, piece, &body, patches);
         }
         None
     }
 
     /// Changes what differs of a call: its arguments, its name, its id. An id or name that the new payload does not
     /// bring stays.
-    fn change_call(&self, element: Span, function: Span, piece: &Piece<'_>, body: &Body<'_>, patches: &mut Patches) {
+    fn change_call(&self, element: Span, piece: &Piece<'_>, body: &Body<'_>, patches: &mut Patches) {
         let text = self.text;
+        let places = decode::read_call_places(text, element, piece.slot(), &mut Decoded::default());
+        let function = places.function.map_or(element, |(span, _)| span);
         let mut inner = Object::new(text, function);
         if body.text != piece.before.text {
-            let name = if inner.find("input").is_some() { "input" } else { "arguments" };
-            let is_json = inner.value(name).is_some_and(|value| json::kind_of(text, value) == Kind::Object);
+            let first = places.arguments.first().copied();
+            let is_json = first.is_some_and(|value| json::kind_of(text, value) == Kind::Object);
             let raw = is_json && json::is_document(body.text);
             let new = if raw { body.text.to_owned() } else { json::string(body.text) };
-            inner.set(name, &new, patches);
+            let repeats = |value: &Span| first.is_some_and(|first| decode::is_same(text, first, *value));
+            for value in places.arguments.iter().copied().filter(repeats) {
+                patches.replace(value, new.as_str());
+            }
+            if first.is_none() {
+                let name = if inner.find("input").is_some() { "input" } else { "arguments" };
+                inner.set(name, &new, patches);
+            }
         }
         if let Some(name) = changed_member("name", piece, body) {
             inner.set("name", name, patches);
@@ -305,8 +316,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
     }
 
     /// Writes a text member with what it holds now, and whatever repeats it.
-    fn write_lane(&mut self, lane: usize, shares_details: bool, patches: &mut Patches) {
-        let (_, names) = LANES[lane];
+    fn write_lane(&mut self, lane: usize, shares_details: bool, names: &[&str], patches: &mut Patches) {
         let Lane { text, changed, left, has_calls, from } = std::mem::take(&mut self.lanes[lane]);
         if !changed {
             return;
@@ -375,17 +385,25 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             };
             patches.replace(piece.entry.place.value, reason);
         }
-        if self.answer_changed
+        if self.state.altered
             && self.logprobs_kept
             && let Some(value) = self.choice.value("logprobs")
         {
             patches.replace(value, "null");
         }
-        if self.state.altered && self.holder_name == "delta" {
+        if let Some(name) = self.repeat_name.filter(|_| self.state.altered) {
             // Some dialects repeat the whole text so far beside each piece of it.
-            self.choice.remove("message");
+            self.choice.remove(name);
         }
     }
+}
+
+/// The members that hold a lane's text: not the one whose text is a chunk of its own.
+fn names_of(lane: usize, pieces: &[Piece<'_>]) -> &'static [&'static str] {
+    let (kind, names) = LANES[lane];
+    let has_other =
+        kind == ChunkKind::ReasoningDelta && pieces.iter().any(|piece| piece.slot() == Slot::OtherReasoning);
+    if has_other { &names[..1] } else { names }
 }
 
 /// A part of a `content` array for a chunk that moved there.
@@ -404,11 +422,12 @@ fn part_json(body: &Body<'_>) -> String {
 fn changed_member<'a>(name: &str, piece: &Piece<'_>, body: &Body<'a>) -> Option<&'a str> {
     let of = |payload: Option<&'a str>| {
         let payload = payload?;
-        let value = json::member_of(payload, document_span(payload), name).filter(|value| is_text(payload, *value))?;
+        let value =
+            json::member_of(payload, json::document_span(payload), name).filter(|value| is_text(payload, *value))?;
         Some(value.of_str(payload))
     };
     let before = piece.before.payload.and_then(|payload| {
-        json::member_of(payload, document_span(payload), name).map(|value| value.of_str(payload).to_owned())
+        json::member_of(payload, json::document_span(payload), name).map(|value| value.of_str(payload).to_owned())
     });
     of(body.payload).filter(|new| before.as_deref() != Some(*new))
 }

@@ -1,8 +1,10 @@
 //! From data to chunks. One pass checks the JSON; what was found in a choice is then told in the contract's order,
 //! whatever the order of its members.
 
+use std::borrow::Cow;
+
 use super::fields::{Fields, call, choice, holder, part, slot, top};
-use super::{OpenAiChat, Slot, is_text, usage};
+use super::{Form, OpenAiChat, Slot, is_text, usage};
 use crate::chunk::{Decoded, Entry, Piece, Place, Shape};
 use crate::json::{self, Kind, Malformed, Member, Scanner, Span};
 use seam_plugin_api::ChunkKind;
@@ -25,6 +27,11 @@ impl Target<'_> {
     fn push_text(&mut self, kind: ChunkKind, slot: Slot, value: Span) {
         let text = self.decoded.unescaped(self.text, value);
         self.push(kind, slot, value, text, Piece::Absent);
+    }
+
+    /// The arguments of a call: what a string spells, or the JSON that stands there.
+    fn arguments(&mut self, value: Span) -> Piece {
+        if is_text(self.text, value) { self.decoded.unescaped(self.text, value) } else { Piece::Data(value) }
     }
 
     /// An annotation chunk: the value under its name.
@@ -50,33 +57,34 @@ impl Target<'_> {
 }
 
 impl OpenAiChat {
-    pub(super) fn read(&mut self, data: &[u8], decoded: &mut Decoded) {
-        let document = data.trim_ascii();
-        if document.is_empty() {
-            return;
+    pub(super) fn read(&mut self, data: &[u8], form: Form, decoded: &mut Decoded) {
+        // Bytes that are no UTF-8 read as U+FFFD, as for a client; they stay while the frame is not edited.
+        let text = String::from_utf8_lossy(data);
+        let document = json::document_span(&text);
+        match document.of_str(&text) {
+            "" => return,
+            "[DONE]" => return decoded.shape = Shape::End,
+            _ => {}
         }
-        if document == b"[DONE]" {
-            decoded.shape = Shape::End;
-            return;
+        let Ok(loose) = self.read_document(&text, form, decoded) else { return decoded.set_opaque_text(data) };
+        if decoded.entries.is_empty() {
+            let choice = decoded.choices.first().copied().unwrap_or(0);
+            decoded.set_opaque(choice, Shape::OpaqueJson, Piece::Data(document));
+        } else {
+            decoded.shape = Shape::Chunks;
         }
-        let Ok(text) = std::str::from_utf8(data) else { return decoded.set_opaque_text(data) };
-        match self.read_document(text, decoded) {
-            Err(Malformed) => decoded.set_opaque_text(data),
-            Ok(()) if decoded.entries.is_empty() => {
-                let start = data.len() - data.trim_ascii_start().len();
-                let choice = decoded.choices.first().copied().unwrap_or(0);
-                let payload = Piece::Data(Span::new(start, start + document.len()));
-                decoded.set_opaque(choice, Shape::OpaqueJson, payload);
-            }
-            Ok(()) => decoded.shape = Shape::Chunks,
+        if loose || matches!(text, Cow::Owned(_)) {
+            decoded.detach(&text);
         }
     }
 
-    fn read_document(&mut self, text: &str, decoded: &mut Decoded) -> Result<(), Malformed> {
+    /// Answers whether the document is a loose one.
+    fn read_document(&mut self, text: &str, form: Form, decoded: &mut Decoded) -> Result<bool, Malformed> {
         let mut scanner = Scanner::new(text);
         if scanner.kind()? != Kind::Object {
             scanner.skip()?;
-            return scanner.end();
+            scanner.end()?;
+            return Ok(scanner.is_loose());
         }
         let mut fields = Fields::<7>::new();
         let mut choice_usage = None;
@@ -87,7 +95,7 @@ impl OpenAiChat {
                 decoded.entries.clear();
                 decoded.choices.clear();
                 choice_usage = None;
-                self.read_choices(scanner, text, decoded, &mut choice_usage)?
+                self.read_choices(scanner, text, form, decoded, &mut choice_usage)?
             } else {
                 scanner.skip()?
             };
@@ -101,13 +109,14 @@ impl OpenAiChat {
         }
         self.note_names(text, fields.value(top::ID), fields.value(top::MODEL), fields.value(top::CREATED));
         read_rest(text, &fields, choice_usage, decoded);
-        Ok(())
+        Ok(scanner.is_loose())
     }
 
     fn read_choices(
         &mut self,
         scanner: &mut Scanner<'_>,
         text: &str,
+        form: Form,
         decoded: &mut Decoded,
         choice_usage: &mut Option<Span>,
     ) -> Result<Span, Malformed> {
@@ -132,7 +141,8 @@ impl OpenAiChat {
             })?;
             let usage = fields.of_kind(choice::USAGE, text, Kind::Object).filter(|usage| usage::is_value(text, *usage));
             *choice_usage = usage.or(*choice_usage);
-            self.read_choice(text, &fields, &delta, container, decoded);
+            let delta = fields.of_kind(choice::DELTA, text, Kind::Object).map(|_| delta);
+            self.read_choice(text, form, &fields, delta, container, decoded);
             container += 1;
             Ok(())
         })
@@ -141,22 +151,28 @@ impl OpenAiChat {
     fn read_choice(
         &mut self,
         text: &str,
+        form: Form,
         fields: &Fields<7>,
-        delta: &Fields<8>,
+        delta: Option<Fields<8>>,
         container: u32,
         decoded: &mut Decoded,
     ) {
         let index = fields.value(choice::INDEX).and_then(|index| index.of_str(text).parse().ok()).unwrap_or(container);
         decoded.choices.push(index);
-        let has_delta = fields.of_kind(choice::DELTA, text, Kind::Object).is_some();
         let message = fields.of_kind(choice::MESSAGE, text, Kind::Object);
-        decoded.repeats |= has_delta && message.is_some();
+        decoded.repeats |= delta.is_some() && message.is_some();
+        let message = message.map(|message| Fields::within(text, message, holder::slot, decoded));
+        let holders = match form {
+            Form::Stream => [delta, message],
+            Form::Body => [message, delta],
+        };
         let mut target = Target { text, decoded, container, choice: index };
-        if has_delta {
-            self.read_holder(&mut target, delta);
-        } else if let Some(message) = message {
-            let message = Fields::within(text, message, holder::slot, target.decoded);
-            self.read_holder(&mut target, &message);
+        let before = target.decoded.entries.len();
+        for holder in holders.iter().flatten() {
+            // One that says nothing does not hide the other.
+            if target.decoded.entries.len() == before {
+                self.read_holder(&mut target, holder);
+            }
         }
         if let Some(logprobs) = fields.value(choice::LOGPROBS).filter(|value| says_anything(text, *value)) {
             target.push_annotation("logprobs", Slot::Logprobs, logprobs);
@@ -199,14 +215,10 @@ impl OpenAiChat {
 
     fn read_call(&mut self, target: &mut Target<'_>, element: Span, slot: Slot) {
         let text = target.text;
-        let fields = Fields::<5>::within(text, element, call::slot, target.decoded);
-        let function = match fields.of_kind(call::FUNCTION, text, Kind::Object) {
-            Some(function) if slot == Slot::ToolCall => Fields::<5>::within(text, function, call::slot, target.decoded),
-            _ => Fields { members: fields.members },
-        };
+        let CallPlaces { fields, function, arguments } = read_call_places(text, element, slot, target.decoded);
         let id = fields.text(call::ID, text).filter(|_| slot == Slot::ToolCall);
-        let name = function.text(call::NAME, text);
-        let arguments = function.value(call::ARGUMENTS).filter(|value| says_anything(text, *value));
+        let name = function.as_ref().map_or(&fields, |(_, function)| function).text(call::NAME, text);
+        let (arguments, others) = (arguments.first().copied(), arguments.get(1..).unwrap_or_default().to_vec());
         if id.is_none() && name.is_none() && arguments.is_none() {
             return;
         }
@@ -220,13 +232,51 @@ impl OpenAiChat {
             }
         };
         let payload = target.decoded.write(|out| write_call(out, number, id, name, text));
-        let arguments = match arguments {
-            None => Piece::Absent,
-            Some(value) if is_text(text, value) => target.decoded.unescaped(text, value),
-            Some(value) => Piece::Data(value),
-        };
-        target.push(ChunkKind::ToolCallDelta, slot, element, arguments, payload);
+        let shown = arguments.map_or(Piece::Absent, |value| target.arguments(value));
+        target.push(ChunkKind::ToolCallDelta, slot, element, shown, payload);
+        for other in others.into_iter().filter(|other| arguments.is_some_and(|shown| !is_same(text, shown, *other))) {
+            let shown = target.arguments(other);
+            let payload = target.decoded.write(|out| write_call(out, number, None, None, text));
+            target.push(ChunkKind::ToolCallDelta, Slot::OtherArguments, other, shown, payload);
+        }
     }
+}
+
+/// Where a call says what.
+pub(super) struct CallPlaces {
+    /// The call's own members.
+    fields: Fields<7>,
+    /// The object that names the function, if it is not the call itself.
+    pub(super) function: Option<(Span, Fields<7>)>,
+    /// Every value of its arguments that says anything. The first counts; clients may read another.
+    pub(super) arguments: Vec<Span>,
+}
+
+/// Reads a call: its function is the first of `function` and `custom` that says anything.
+pub(super) fn read_call_places(text: &str, element: Span, slot: Slot, decoded: &mut Decoded) -> CallPlaces {
+    let fields = Fields::<7>::within(text, element, call::slot, decoded);
+    let mut objects = Vec::new();
+    for name in [call::FUNCTION, call::CUSTOM] {
+        let object = fields.of_kind(name, text, Kind::Object).filter(|_| slot == Slot::ToolCall);
+        if let Some(object) = object {
+            objects.push((object, Fields::<7>::within(text, object, call::slot, decoded)));
+        }
+    }
+    let places = objects.iter().map(|(_, object)| object).chain([&fields]);
+    let arguments = places
+        .flat_map(|place| [place.value(call::ARGUMENTS), place.value(call::INPUT)])
+        .flatten()
+        .filter(|value| says_anything(text, *value))
+        .collect();
+    let said = objects.iter().position(|(object, _)| says_anything(text, *object));
+    let function = said.or((!objects.is_empty()).then_some(0)).map(|position| objects.swap_remove(position));
+    CallPlaces { fields, function, arguments }
+}
+
+/// Whether two values of arguments say the same.
+pub(super) fn is_same(text: &str, one: Span, other: Span) -> bool {
+    one.of_str(text) == other.of_str(text)
+        || (is_text(text, one) && is_text(text, other) && spell([one], text) == spell([other], text))
 }
 
 /// What stands beside the choices: citations, usage once, an error.
@@ -245,12 +295,16 @@ fn read_rest(text: &str, fields: &Fields<7>, choice_usage: Option<Span>, decoded
     }
 }
 
-/// The reasoning: one chunk, however many members repeat it.
+/// The reasoning: one chunk, however many members repeat it, and one for each text that differs.
 fn read_reasoning(target: &mut Target<'_>, fields: &Fields<8>) {
     let text = target.text;
     let shown = fields.text(holder::REASONING_CONTENT, text).or_else(|| fields.text(holder::REASONING, text));
     if let Some(shown) = shown {
         target.push_text(ChunkKind::ReasoningDelta, Slot::Reasoning, shown);
+        let other = fields.text(holder::REASONING, text);
+        if let Some(other) = other.filter(|other| !is_same(text, shown, *other)) {
+            target.push_text(ChunkKind::ReasoningDelta, Slot::OtherReasoning, other);
+        }
     }
     let Some(details) = fields.of_kind(holder::DETAILS, text, Kind::Array) else { return };
     let details = read_details(text, details, target.decoded);

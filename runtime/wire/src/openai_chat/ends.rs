@@ -2,7 +2,7 @@
 
 use super::calls::ChoiceState;
 use super::made::{calls_beside, made_call_json};
-use super::render::{annotation_value, document_span, error_json, opaque_json, usage_json};
+use super::render::{annotation_value, error_json, opaque_json, usage_json};
 use super::{Form, OpenAiChat, is_text};
 use crate::chunk::{Body, Decoded, Edit};
 use crate::json::{self, Kind, Span};
@@ -20,8 +20,8 @@ impl OpenAiChat {
         if self.ended {
             return;
         }
-        let open: Vec<u32> = if self.choices.iter().any(|state| state.opened) {
-            self.choices.iter().filter(|state| state.opened && !state.finished).map(|state| state.choice).collect()
+        let open: Vec<u32> = if self.choices.values().any(|state| state.opened) {
+            self.choices.values().filter(|state| state.opened && !state.finished).map(|state| state.choice).collect()
         } else {
             vec![0]
         };
@@ -61,8 +61,8 @@ impl OpenAiChat {
         self.render_body(body, decoded, edits, &mut rendered);
         let text = String::from_utf8_lossy(&rendered);
         let seam = format!("{{\"stop\":{sentinel_json}}}");
-        let whole = document_span(&text);
-        if json::is_document(&text) && json::kind_of(&text, whole) == Kind::Object && text.len() > "{}".len() {
+        let whole = json::document_span(&text);
+        if json::is_readable(&text) && json::kind_of(&text, whole) == Kind::Object && text.len() > "{}".len() {
             out.extend_from_slice(finish_body(&text, whole, &seam).as_bytes());
             return;
         }

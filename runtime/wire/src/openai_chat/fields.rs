@@ -147,15 +147,20 @@ pub(super) mod call {
     pub(in super::super) const FUNCTION: usize = 2;
     pub(in super::super) const NAME: usize = 3;
     pub(in super::super) const ARGUMENTS: usize = 4;
+    pub(in super::super) const CUSTOM: usize = 5;
+    pub(in super::super) const INPUT: usize = 6;
 
-    /// The fields of a call and of the function in it; a custom tool's are called otherwise.
+    /// The fields of a call and of the function in it; a custom tool's are called otherwise. Each name has a place of its
+    /// own: what one says must not hide what another says.
     pub(in super::super) fn slot(name: &str) -> Option<usize> {
         match name {
             "index" => Some(INDEX),
             "id" => Some(ID),
-            "function" | "custom" => Some(FUNCTION),
+            "function" => Some(FUNCTION),
+            "custom" => Some(CUSTOM),
             "name" => Some(NAME),
-            "arguments" | "input" => Some(ARGUMENTS),
+            "arguments" => Some(ARGUMENTS),
+            "input" => Some(INPUT),
             _ => None,
         }
     }

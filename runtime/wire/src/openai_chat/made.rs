@@ -2,7 +2,6 @@
 //! one.
 
 use super::calls::ChoiceState;
-use super::render::document_span;
 use super::{Form, is_text};
 use crate::chunk::Body;
 use crate::json::{self, Kind, Span};
@@ -11,14 +10,14 @@ use seam_plugin_api::ChunkKind;
 /// The call of a chunk of another kind that became a `tool_call_delta`.
 pub(super) fn made_call_json(state: &mut ChoiceState, body: &Body<'_>, form: Form) -> String {
     let payload = body.payload.unwrap_or("{}");
-    call_json(state, payload, document_span(payload), &json::string(body.text), form)
+    call_json(state, payload, json::document_span(payload), &json::string(body.text), form)
 }
 
 /// The calls that content carries beside its text. None if `tool_calls` of its payload is anything but an array of
 /// calls, each with a name and arguments: half of such a list would say something that nobody meant.
 pub(super) fn calls_beside(state: &mut ChoiceState, body: &Body<'_>, form: Form) -> Vec<String> {
     let Some(payload) = body.payload.filter(|_| body.kind == ChunkKind::ContentDelta) else { return Vec::new() };
-    let calls = json::member_of(payload, document_span(payload), "tool_calls");
+    let calls = json::member_of(payload, json::document_span(payload), "tool_calls");
     let calls = calls.map(|calls| json::elements_of(payload, calls)).unwrap_or_default();
     let arguments: Option<Vec<&str>> = calls.iter().map(|call| arguments_of(payload, *call)).collect();
     let arguments = arguments.unwrap_or_default();

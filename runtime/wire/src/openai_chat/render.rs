@@ -73,9 +73,16 @@ impl OpenAiChat {
         if form == Form::Stream && pieces.iter().all(|piece| piece.after.is_none()) {
             return Rendered::default();
         }
-        let rendered = match (decoded.shape, std::str::from_utf8(data)) {
-            (Shape::Chunks, Ok(text)) if decoded.hidden.is_empty() => self.rewrite_chunks(text, decoded, &pieces, form),
-            (Shape::Chunks, Ok(text)) => self.rewrite_plain(text, decoded, edits, form),
+        let rendered = match decoded.shape {
+            Shape::Chunks => {
+                // As it was decoded.
+                let text = String::from_utf8_lossy(data);
+                if decoded.hidden.is_empty() {
+                    self.rewrite_chunks(&text, decoded, &pieces, form)
+                } else {
+                    self.rewrite_plain(&text, decoded, edits, form)
+                }
+            }
             _ => self.rewrite_opaque(decoded, &pieces, form),
         };
         self.note_delivered(decoded, &pieces);
@@ -93,7 +100,7 @@ impl OpenAiChat {
         let plain = patches.apply(text);
         // By a state of its own: this one has numbered the calls of the frame before.
         let mut again = Decoded::default();
-        Self::new().decode_body(plain.as_bytes(), &mut again);
+        Self::new().read(plain.as_bytes(), form, &mut again);
         self.rewrite(plain.as_bytes(), &again, edits, form)
     }
 
@@ -110,19 +117,21 @@ impl OpenAiChat {
     fn rewrite_chunks(&mut self, text: &str, decoded: &Decoded, pieces: &[Piece<'_>], form: Form) -> Rendered {
         let mut patches = Patches::default();
         let mut leaving = Vec::new();
-        let mut top = Object::new(text, document_span(text));
+        let mut top = Object::new(text, json::document_span(text));
         let choices = top.value_of_kind("choices", Kind::Array);
         let objects = choices.map(|choices| json::elements_of(text, choices)).unwrap_or_default();
         let objects = objects.into_iter().filter(|span| json::kind_of(text, *span) == Kind::Object);
+        // The pieces lie in the order of the choices that hold them, and what is in none comes last.
+        let mut ahead = pieces;
         for (container, span) in objects.enumerate() {
-            let own: Vec<Piece<'_>> = pieces
-                .iter()
-                .filter(|piece| piece.slot().in_choice() && piece.entry.place.container as usize == container)
-                .copied()
-                .collect();
+            let is_own =
+                |piece: &Piece<'_>| piece.slot().in_choice() && piece.entry.place.container as usize == container;
+            let count = ahead.iter().take_while(|piece| is_own(piece)).count();
+            let (own, behind) = ahead.split_at(count);
+            ahead = behind;
             let Some(choice) = decoded.choices.get(container) else { continue };
             let state = self.state(*choice);
-            ChoiceRewrite::new(text, span, form, state).write(&own, &mut patches, &mut leaving);
+            ChoiceRewrite::new(text, span, form, state, own).write(own, &mut patches, &mut leaving);
         }
         rewrite_rest(text, &mut top, pieces, &mut patches, &mut leaving);
         if pieces.iter().any(|piece| piece.is_changed() && is_text_kind(piece.before.kind)) {
@@ -197,12 +206,6 @@ fn is_text_kind(kind: ChunkKind) -> bool {
     )
 }
 
-/// The span of the document in a text that may have white space around it.
-pub(super) fn document_span(text: &str) -> Span {
-    let start = text.len() - text.trim_ascii_start().len();
-    Span::new(start, start + text.trim_ascii().len())
-}
-
 /// The text that stood there before it was shown as a JSON string; another payload stands for itself.
 fn plain_text(payload: &str) -> String {
     let payload = payload.trim_ascii();
@@ -274,7 +277,7 @@ pub(super) fn rewrite_error(text: &str, value: Span, piece: &Piece<'_>, body: &B
 /// The value of an annotation that goes into the member of that name.
 pub(super) fn annotation_value(name: &str, body: &Body<'_>) -> String {
     let Some(payload) = body.payload else { return json::string(body.text) };
-    let value = json::member_of(payload, document_span(payload), name);
+    let value = json::member_of(payload, json::document_span(payload), name);
     value.map_or(payload, |value| value.of_str(payload)).to_owned()
 }
 

@@ -4,6 +4,7 @@ mod beside;
 mod calls;
 mod decoding;
 mod ends;
+mod lenient;
 mod naive;
 mod rendering;
 mod rules;

@@ -142,11 +142,11 @@ fn a_function_call_of_old_and_arguments_that_are_an_object_are_tool_calls() {
 }
 
 #[test]
-fn reasoning_under_two_names_is_one_chunk() {
+fn reasoning_under_two_names_is_one_chunk_unless_the_texts_differ() {
     let same = delta(r#""reasoning":"r","reasoning_content":"r""#);
     assert_eq!(shown(&same), ["0 reasoning_delta \"r\""]);
     let differing = delta(r#""reasoning":"x","reasoning_content":"r""#);
-    assert_eq!(shown(&differing), ["0 reasoning_delta \"r\""]);
+    assert_eq!(shown(&differing), ["0 reasoning_delta \"r\"", "0 reasoning_delta \"x\""]);
     let empty = delta(r#""reasoning":"x","reasoning_content":"""#);
     assert_eq!(shown(&empty), ["0 reasoning_delta \"x\""]);
 }

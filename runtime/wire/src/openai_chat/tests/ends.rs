@@ -33,7 +33,7 @@ fn a_stop_finishes_every_choice_that_is_open() {
         "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"},{\"index\":1,\"delta\":{\"content\":\"b\"}}]}\n\n",
     );
     insta::assert_snapshot!(stopped(&chat), @r#"
-    data: {"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":2,"delta":{},"finish_reason":"content_filter"},{"index":1,"delta":{},"finish_reason":"content_filter"}],"seam":{"stop":{"reason":"r"}}}
+    data: {"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":1,"delta":{},"finish_reason":"content_filter"},{"index":2,"delta":{},"finish_reason":"content_filter"}],"seam":{"stop":{"reason":"r"}}}
 
     data: [DONE]
     "#);

@@ -126,7 +126,9 @@ fn read_choice(choice: &Value, index: u32, chunks: &mut Vec<Seen>) {
 }
 
 fn reasoning(holder: &Value) -> Vec<String> {
-    let shown = text(&holder["reasoning_content"]).or_else(|| text(&holder["reasoning"]));
+    let texts = [text(&holder["reasoning_content"]), text(&holder["reasoning"])];
+    let shown = texts[0].or(texts[1]);
+    let other = texts[1].filter(|other| shown != Some(other)).map(str::to_owned);
     let details: Vec<String> = holder["reasoning_details"]
         .as_array()
         .into_iter()
@@ -136,8 +138,8 @@ fn reasoning(holder: &Value) -> Vec<String> {
         .map(str::to_owned)
         .collect();
     match shown {
-        Some(shown) if details.concat() == shown => vec![shown.to_owned()],
-        shown => shown.map(str::to_owned).into_iter().chain(details).collect(),
+        Some(shown) if details.concat() == shown => std::iter::once(shown.to_owned()).chain(other).collect(),
+        shown => shown.map(str::to_owned).into_iter().chain(other).chain(details).collect(),
     }
 }
 

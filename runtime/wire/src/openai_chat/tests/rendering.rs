@@ -33,7 +33,9 @@ fn nothing_passes_under_another_name_or_behind_a_later_member() {
     let edit = text_edit(ChunkKind::ReasoningDelta, "x");
     insta::assert_snapshot!(rendered(names, &[edit]), @r#"data: {"choices":[{"delta":{"reasoning":"x","reasoning_content":"x","reasoning_details":[{"text":"x"},{"text":""}]}}]}"#);
     let differing = r#"{"choices":[{"delta":{"reasoning":"b","reasoning_content":"a"}}]}"#;
-    insta::assert_snapshot!(rendered(differing, &[edit]), @r#"data: {"choices":[{"delta":{"reasoning":"x","reasoning_content":"x"}}]}"#);
+    insta::assert_snapshot!(rendered(differing, &[edit, KEEP]), @r#"data: {"choices":[{"delta":{"reasoning":"b","reasoning_content":"x"}}]}"#);
+    insta::assert_snapshot!(rendered(differing, &[KEEP, edit]), @r#"data: {"choices":[{"delta":{"reasoning":"x","reasoning_content":"a"}}]}"#);
+    insta::assert_snapshot!(rendered(differing, &[edit, REMOVE]), @r#"data: {"choices":[{"delta":{"reasoning":"","reasoning_content":"x"}}]}"#);
     let calls = r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"secret","arguments":"secret"}}]}}]}"#;
     let edit = tool_call("x", r#"{"index":0}"#);
     insta::assert_snapshot!(rendered(calls, &[edit]), @r#"data: {"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"x"}}]}}]}"#);

@@ -70,6 +70,9 @@ impl Dice {
         if self.one_in(2) {
             function.push(("name", self.text()));
         }
+        if self.one_in(6) {
+            function.push(("input", self.pick(&["null", "\"\""]).to_owned()));
+        }
         self.object(function)
     }
 
@@ -77,6 +80,9 @@ impl Dice {
         let mut call = vec![("function", self.function()), ("y", "[1]".to_owned())];
         if self.one_in(2) {
             call.push(("id", self.text()));
+        }
+        if self.one_in(6) {
+            call.push(("custom", self.pick(&["null", "{}"]).to_owned()));
         }
         if !self.one_in(3) {
             call.push(("index", self.below(3).to_string()));
@@ -396,9 +402,7 @@ fn check(seed: u64) -> Result<(), TestCaseError> {
 /// Words of hidden members must be gone after any edit of their frame.
 fn hidden_if_edited(document: &str, before: &[Seen], edits: &[Option<Option<Seen>>]) -> Vec<String> {
     let opaque = before.first().is_some_and(|chunk| chunk.kind == ChunkKind::Opaque);
-    let both = document.contains("\"reasoning\"") && document.contains("\"reasoning_content\"");
-    // A second name of the reasoning is only rewritten when the reasoning is.
-    if opaque || both || !has_hidden_member(document) || edits.iter().all(Option::is_none) {
+    if opaque || !has_hidden_member(document) || edits.iter().all(Option::is_none) {
         return Vec::new();
     }
     hidden_words(document, before)

@@ -10,7 +10,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::splice::Patches;
+mod strict;
+
+pub(crate) use strict::strict;
 
 /// Arrays and objects within each other, of a strict document: the bound of `serde_json`, which fails on the 128th.
 const STRICT_DEPTH: u32 = 127;
@@ -84,6 +86,12 @@ pub(crate) struct Scanner<'a> {
     loose: bool,
 }
 
+/// The data as text. Bytes that are no UTF-8 read as U+FFFD, as for a client.
+pub(crate) fn text_of(data: &[u8]) -> Cow<'_, str> {
+    // Valid data, which nearly all is, is checked faster by this than by the lossy reading.
+    std::str::from_utf8(data).map_or_else(|_| String::from_utf8_lossy(data), Cow::Borrowed)
+}
+
 /// Whether the text is one JSON document that every reader takes.
 pub(crate) fn is_document(text: &str) -> bool {
     scan(text) == Ok(false)
@@ -107,32 +115,6 @@ pub(crate) fn document_span(text: &str) -> Span {
     let inside = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).trim_ascii_start();
     let start = text.len() - inside.len();
     Span::new(start, start + inside.trim_ascii_end().len())
-}
-
-/// The value of a loose document as every reader takes it: `null` stands for each number that is none in strict JSON,
-/// and for what nests too deeply.
-pub(crate) fn strict(text: &str) -> String {
-    let mut patches = Patches::default();
-    // The document was scanned before, as in `members_of`.
-    let _ = find_loose(&mut Scanner::within(text, document_span(text)), &mut patches);
-    patches.apply(text)
-}
-
-/// Takes one value and replaces what is loose in it.
-fn find_loose(scanner: &mut Scanner<'_>, patches: &mut Patches) -> Result<(), Malformed> {
-    let too_deep = scanner.depth == STRICT_DEPTH;
-    match scanner.kind()? {
-        Kind::Object if !too_deep => scanner.members(|scanner, _| find_loose(scanner, patches)).map(drop),
-        Kind::Array if !too_deep => scanner.elements(|scanner| find_loose(scanner, patches)).map(drop),
-        kind => {
-            let value = scanner.skip()?;
-            let is_no_number = kind == Kind::Number && value.of_str(scanner.text).ends_with(['N', 'y']);
-            if is_no_number || matches!(kind, Kind::Object | Kind::Array) {
-                patches.replace(value, "null");
-            }
-            Ok(())
-        }
-    }
 }
 
 impl<'a> Scanner<'a> {

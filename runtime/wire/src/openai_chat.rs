@@ -135,7 +135,9 @@ impl OpenAiChat {
     }
 
     /// Reads the chunks of a frame into `decoded`, which is cleared first. Frames are decoded once each, in arrival
-    /// order. Data that is not JSON is one opaque chunk; a frame without data has none.
+    /// order. Data that is not JSON is one opaque chunk; a frame without data has none. What lenient clients read is read
+    /// as well (`NaN` and the infinities, deep nesting, a byte order mark, bytes that are no UTF-8); a payload of such
+    /// data shows `null` where a strict reader would fail.
     pub fn decode(&mut self, frame: &SseFrame, decoded: &mut Decoded) {
         decoded.clear();
         if let Some(data) = frame.data() {

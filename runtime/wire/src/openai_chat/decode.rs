@@ -58,8 +58,8 @@ impl Target<'_> {
 
 impl OpenAiChat {
     pub(super) fn read(&mut self, data: &[u8], form: Form, decoded: &mut Decoded) {
-        // Bytes that are no UTF-8 read as U+FFFD, as for a client; they stay while the frame is not edited.
-        let text = String::from_utf8_lossy(data);
+        // Bytes that are no UTF-8 stay while the frame is not edited.
+        let text = json::text_of(data);
         let document = json::document_span(&text);
         match document.of_str(&text) {
             "" => return,

@@ -76,7 +76,7 @@ impl OpenAiChat {
         let rendered = match decoded.shape {
             Shape::Chunks => {
                 // As it was decoded.
-                let text = String::from_utf8_lossy(data);
+                let text = json::text_of(data);
                 if decoded.hidden.is_empty() {
                     self.rewrite_chunks(&text, decoded, &pieces, form)
                 } else {

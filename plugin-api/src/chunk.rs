@@ -26,7 +26,8 @@ pub enum ChunkKind {
     Annotation = 4,
     /// Token counts: JSON in the payload, normalised names beside the provider's own.
     Usage = 5,
-    /// The provider's finish reason, as text.
+    /// The provider's finish reason, as text. Where the choices are the blocks or output items of one answer, each end of a
+    /// text in one is a finish of it with an empty text, and the answer's reason comes with the last.
     Finish = 6,
     /// An error that the provider sent inside the stream: its message as text, its JSON as payload.
     Error = 7,

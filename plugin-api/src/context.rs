@@ -207,11 +207,19 @@ impl<'a> Context<'a> {
         self.arrival
     }
 
-    /// A value by name, for what later daemons add. Every daemon answers the names of
-    /// [`FactoryContext::value`]; an unknown name is `None`.
+    /// A value by name, for what later daemons add. Every daemon answers the names of [`FactoryContext::value`] and
+    /// `signed` (see [`Self::is_signed`]); an unknown name is `None`.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<Value<'a>> {
         self.values.find(name)
+    }
+
+    /// Whether the provider signed what the chunk carries, as Anthropic signs its model's thinking. A provider refuses
+    /// signed text that was changed in the next turn, so to amend such a chunk is a contract violation: an observer that
+    /// must not let it through stops the stream.
+    #[must_use]
+    pub fn is_signed(&self) -> bool {
+        self.value("signed") == Some(Value::Number(1))
     }
 
     /// The verdict that ends the stream in front of this chunk, its two numbers filled from this context.

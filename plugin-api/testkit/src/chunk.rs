@@ -14,13 +14,15 @@ pub struct ScriptedChunk {
     pub text: String,
     /// Its JSON, if it has any: one valid document.
     pub payload: Option<String>,
+    /// Whether the provider signed it: see [`Context::is_signed`](seam_plugin_api::Context::is_signed).
+    pub signed: bool,
 }
 
 impl ScriptedChunk {
     /// A chunk of a kind with a text, in choice 0, without payload.
     #[must_use]
     pub fn new(kind: ChunkKind, text: impl Into<String>) -> Self {
-        Self { kind, choice: 0, text: text.into(), payload: None }
+        Self { kind, choice: 0, text: text.into(), payload: None, signed: false }
     }
 
     /// A piece of the answer.
@@ -94,6 +96,12 @@ impl ScriptedChunk {
     #[must_use]
     pub fn in_choice(self, choice: u32) -> Self {
         Self { choice, ..self }
+    }
+
+    /// The chunk as one that its provider signed.
+    #[must_use]
+    pub fn signed(self) -> Self {
+        Self { signed: true, ..self }
     }
 
     /// The chunk as observers see it.

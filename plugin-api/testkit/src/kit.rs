@@ -222,7 +222,13 @@ impl Kit {
         recording.names = rungs.iter().map(|rung| (Arc::clone(&rung.plugin), Arc::clone(&rung.observer_id))).collect();
         let mut ladder = Ladder::new(rungs, Arc::new(self.invocation.clone()), Arc::new(Pulse::default()));
         for (seq, chunk) in (0..).zip(&sent) {
-            if ladder.push(&chunk.view(seq), seq * BETWEEN_CHUNKS_NANOS, &mut recording) == Flow::Stopped {
+            let (view, arrival) = (chunk.view(seq), seq * BETWEEN_CHUNKS_NANOS);
+            let flow = if chunk.signed {
+                ladder.push_signed(&view, arrival, &mut recording)
+            } else {
+                ladder.push(&view, arrival, &mut recording)
+            };
+            if flow == Flow::Stopped {
                 break;
             }
         }

@@ -136,6 +136,7 @@ fn chunks_of_every_kind_reach_the_observer_and_come_out_as_they_were() {
             choice: chunk.choice,
             text: chunk.text.clone(),
             payload: chunk.payload.clone(),
+            signed: false,
         })
         .collect();
     assert_eq!(out, sent);

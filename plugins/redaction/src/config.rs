@@ -28,6 +28,21 @@ pub struct Config {
     pub fields: Vec<FieldName>,
     /// Texts that are left as they are where they are the whole of a match: a support address, an example card number.
     pub allow: Vec<String>,
+    /// What happens where a match lies in text that its provider signed (the thinking of Anthropic's models) and takes
+    /// back unchanged only: `stop` ends the stream in front of it, `pass` leaves such text alone. `stop` unless given,
+    /// because a match must not leave.
+    pub signed: Signed,
+}
+
+/// What happens to a match in signed text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Signed {
+    /// The stream ends in front of it.
+    #[default]
+    Stop,
+    /// Signed text is not looked at.
+    Pass,
 }
 
 /// One of `patterns`.
@@ -79,6 +94,7 @@ impl Default for Config {
             patterns: Vec::new(),
             fields: FieldName::ALL.to_vec(),
             allow: Vec::new(),
+            signed: Signed::Stop,
         }
     }
 }

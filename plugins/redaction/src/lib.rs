@@ -28,6 +28,10 @@
 //! on_end_held = "discard"
 //! ```
 //!
+//! **Signed text.** The thinking of Anthropic's models is signed, and a later request that brings it back changed is
+//! refused. A match in it ends the stream (reason `redaction_in_signed_text`), unless `signed = "pass"` says to leave
+//! such text alone.
+//!
 //! A text that waits while eight chunks of another text go by (reasoning that ended in mid-word, when the answer flows)
 //! is let go as if it had ended. Should it go on after all and turn out a match, the rest of the match is taken out.
 //! The same goes for all texts at an error that the provider sends inside the stream.
@@ -52,7 +56,7 @@ pub mod redactor;
 mod reference;
 pub mod stream;
 
-use config::{Config, FieldName};
+use config::{Config, FieldName, Signed};
 use observer::Redacting;
 use redactor::Redactor;
 
@@ -61,6 +65,7 @@ use redactor::Redactor;
 pub struct Redaction {
     redactor: Arc<Redactor>,
     fields: Arc<[FieldName]>,
+    signed: Signed,
 }
 
 impl Plugin for Redaction {
@@ -68,12 +73,13 @@ impl Plugin for Redaction {
 
     fn configure(config: Config, _: Host) -> Result<Self, Vec<ConfigFault>> {
         let fields = config.fields.as_slice().into();
-        Ok(Self { redactor: Arc::new(config.compile()?), fields })
+        let signed = config.signed;
+        Ok(Self { redactor: Arc::new(config.compile()?), fields, signed })
     }
 
     fn registrations(&self) -> Vec<Registration> {
-        let (redactor, fields) = (Arc::clone(&self.redactor), Arc::clone(&self.fields));
-        let make = move |_: &FactoryContext<'_>| Redacting::new(Arc::clone(&redactor), Arc::clone(&fields));
+        let (redactor, fields, signed) = (Arc::clone(&self.redactor), Arc::clone(&self.fields), self.signed);
+        let make = move |_: &FactoryContext<'_>| Redacting::new(Arc::clone(&redactor), Arc::clone(&fields), signed);
         vec![Registration::new(When::Any, "redaction", make)]
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use seam_plugin_api::prelude::*;
 
-use crate::config::FieldName;
+use crate::config::{FieldName, Signed};
 use crate::lane::{Field, Lane, redact_document};
 use crate::redactor::Redactor;
 
@@ -18,10 +18,14 @@ use crate::redactor::Redactor;
 /// last word, and token-sized ones keep their bytes.
 const WORTH_MOVING: u64 = 32;
 
+/// Why a stream is stopped in front of a match that can't be taken out.
+const IN_SIGNED_TEXT: &str = "redaction_in_signed_text";
+
 /// See the module.
 pub(crate) struct Redacting {
     redactor: Arc<Redactor>,
     fields: Arc<[FieldName]>,
+    signed: Signed,
     lanes: Vec<Lane>,
     /// Where the lane of a choice's field is: a frame may have tens of thousands of choices.
     places: BTreeMap<(u32, Field), usize>,
@@ -39,6 +43,8 @@ struct Carrier {
     /// As it came.
     chunk: NewChunk,
     part: Option<Part>,
+    /// Its provider signed it: it leaves as it came, or not at all.
+    is_signed: bool,
     /// It was changed already (text moved into it or out of it, its payload redacted), so it does not leave as it came.
     is_changed: bool,
 }
@@ -52,18 +58,22 @@ struct Part {
 
 impl Redacting {
     /// An observer for one invocation.
-    pub(crate) fn new(redactor: Arc<Redactor>, fields: Arc<[FieldName]>) -> Self {
-        Self { redactor, fields, lanes: Vec::new(), places: BTreeMap::new(), newest: 0, held: VecDeque::new(), now: 0 }
+    pub(crate) fn new(redactor: Arc<Redactor>, fields: Arc<[FieldName]>, signed: Signed) -> Self {
+        let (lanes, places) = (Vec::new(), BTreeMap::new());
+        Self { redactor, fields, signed, lanes, places, newest: 0, held: VecDeque::new(), now: 0 }
     }
 
     /// Tells the lanes what a chunk says; answers which part of them it carries.
-    fn read(&mut self, chunk: &Chunk<'_>) -> Option<Part> {
+    fn read(&mut self, chunk: &Chunk<'_>, context: &Context<'_>) -> Option<Part> {
         match chunk.kind() {
             ChunkKind::Finish => self.finish(chunk.choice()),
             ChunkKind::Error => self.let_go_where(|_, _| true),
             _ => {}
         }
         let field = self.field_of(chunk)?;
+        if self.signed == Signed::Pass && context.is_signed() {
+            return None;
+        }
         let lane = self.lane(chunk.choice(), field);
         let range = self.lanes[lane].push(&self.redactor, chunk.text(), self.now);
         // Held text of a lane that seems to be over (the reasoning, once the answer flows) must not hold up the others.
@@ -146,29 +156,31 @@ impl Redacting {
     }
 
     /// The verdict that lets a settled chunk pass.
-    fn pass(&self, part: Option<Part>, chunk: &Chunk<'_>) -> Verdict {
+    fn pass(&self, part: Option<Part>, chunk: &Chunk<'_>, context: &Context<'_>) -> Verdict {
         if let Some(redacted) = self.redacted(chunk) {
             return Verdict::Amend(redacted);
         }
         match self.amended(part, chunk.text()) {
+            Some(_) if context.is_signed() => context.stop(IN_SIGNED_TEXT),
             Some(text) => Verdict::amend_text(chunk, text),
             None => Verdict::Continue,
         }
     }
 
-    fn hold(&mut self, part: Option<Part>, chunk: &Chunk<'_>) {
+    fn hold(&mut self, part: Option<Part>, chunk: &Chunk<'_>, is_signed: bool) {
         let redacted = self.redacted(chunk);
         let is_changed = redacted.is_some();
         let body = redacted.unwrap_or_else(|| NewChunk::with_text_of(chunk, chunk.text()));
-        self.held.push_back(Carrier { seq: chunk.seq(), chunk: body, part, is_changed });
+        self.held.push_back(Carrier { seq: chunk.seq(), chunk: body, part, is_signed, is_changed });
     }
 
-    /// Releases the first `count` held chunks.
-    fn release(&mut self, count: usize) -> Vec<Released> {
+    /// Releases the first `count` held chunks; `None` if one of them is signed and would be changed.
+    fn release(&mut self, count: usize) -> Option<Vec<Released>> {
         let mut released = Vec::with_capacity(count);
         for _ in 0..count {
             let Some(mut carrier) = self.held.pop_front() else { break };
             released.push(match self.amended(carrier.part, &carrier.chunk.text) {
+                Some(_) if carrier.is_signed => return None,
                 Some(text) => {
                     carrier.chunk.text = text;
                     Released::amended(carrier.seq, carrier.chunk)
@@ -177,7 +189,7 @@ impl Redacting {
                 None => Released::unchanged(carrier.seq),
             });
         }
-        released
+        Some(released)
     }
 
     /// Puts the settled beginning of the chunk that stays held into the last chunk of its lane that leaves, if that is
@@ -190,10 +202,10 @@ impl Redacting {
         let is_first_to_stay =
             self.held.iter().skip(leaving).position(is_of_lane) == Some(self.held.len() - 1 - leaving);
         let Some(into) = self.held.iter().take(leaving).rposition(is_of_lane) else { return };
-        if settled < range.0 + WORTH_MOVING || !is_first_to_stay {
+        if settled < range.0 + WORTH_MOVING || !is_first_to_stay || self.held[into].is_signed {
             return;
         }
-        let Some(last) = self.held.back_mut() else { return };
+        let Some(last) = self.held.back_mut().filter(|last| !last.is_signed) else { return };
         let rest = last.chunk.text.split_off((settled - range.0) as usize);
         let moved = std::mem::replace(&mut last.chunk.text, rest);
         last.part = Some(Part { lane, range: (settled, range.1) });
@@ -206,29 +218,26 @@ impl Redacting {
     }
 
     /// Answers a chunk: lets it pass, holds it, or releases what it settles.
-    fn judge(&mut self, part: Option<Part>, chunk: &Chunk<'_>) -> Verdict {
+    fn judge(&mut self, part: Option<Part>, chunk: &Chunk<'_>, context: &Context<'_>) -> Verdict {
         let settled = self.is_settled(part);
         let leaving = self.held.iter().take_while(|carrier| self.is_settled(carrier.part)).count();
         if leaving == 0 {
             if settled {
-                return self.pass(part, chunk);
+                return self.pass(part, chunk, context);
             }
-            self.hold(part, chunk);
+            self.hold(part, chunk, context.is_signed());
             return Verdict::Buffer;
         }
         let everything = settled && leaving == self.held.len();
-        self.hold(part, chunk);
-        if everything {
-            return self.release_all();
-        }
-        self.move_forward(leaving);
-        Verdict::Release(Release { chunks: self.release(leaving), strip_accumulated: None })
-    }
-
-    /// Releases every held chunk, the present one included.
-    fn release_all(&mut self) -> Verdict {
-        let chunks = self.release(self.held.len());
-        if chunks.iter().all(|released| released.amended.is_none()) {
+        self.hold(part, chunk, context.is_signed());
+        let leaving = if everything {
+            self.held.len()
+        } else {
+            self.move_forward(leaving);
+            leaving
+        };
+        let Some(chunks) = self.release(leaving) else { return context.stop(IN_SIGNED_TEXT) };
+        if everything && chunks.iter().all(|released| released.amended.is_none()) {
             return Verdict::Release(Release::all());
         }
         Verdict::Release(Release { chunks, strip_accumulated: None })
@@ -244,10 +253,10 @@ impl Redacting {
 }
 
 impl StreamObserver for Redacting {
-    fn on_chunk(&mut self, chunk: &Chunk<'_>, _: &Context<'_>) -> Verdict {
+    fn on_chunk(&mut self, chunk: &Chunk<'_>, context: &Context<'_>) -> Verdict {
         self.now += 1;
-        let part = self.read(chunk);
-        let verdict = self.judge(part, chunk);
+        let part = self.read(chunk, context);
+        let verdict = self.judge(part, chunk, context);
         if let Some(part) = part {
             self.forget(part.lane);
         }

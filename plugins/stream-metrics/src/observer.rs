@@ -69,6 +69,8 @@ pub struct StreamMeter {
 struct Choice {
     number: u32,
     tally: Tally,
+    /// Its finish came, with a reason or without.
+    has_ended: bool,
     /// Its summary was emitted; there is one for each choice.
     is_summarised: bool,
 }
@@ -91,10 +93,15 @@ impl StreamMeter {
         emit(vec![event("stream.progress", payload)])
     }
 
-    /// The summary of the choice that ends here.
+    /// The summary of the choice that ends here, and of those that ended before without a reason: the blocks of one answer
+    /// end one by one, and the answer's reason comes at its end.
     fn summarise(&mut self, chunk: &Chunk<'_>) -> Verdict {
-        let choice = self.choice(chunk.choice());
-        emit(choice.summary("finished", Some(chunk.text())).into_iter().collect())
+        self.choice(chunk.choice()).has_ended = true;
+        if chunk.text().is_empty() {
+            return Verdict::Continue;
+        }
+        let ended = self.choices.iter_mut().filter(|choice| choice.has_ended);
+        emit(ended.filter_map(|choice| choice.summary("finished", Some(chunk.text()))).collect())
     }
 
     /// The summaries of every choice that has not come to its end: with an error none will.
@@ -105,7 +112,7 @@ impl StreamMeter {
     fn choice(&mut self, number: u32) -> &mut Choice {
         let known = self.choices.iter().position(|choice| choice.number == number);
         let at = known.unwrap_or_else(|| {
-            self.choices.push(Choice { number, tally: Tally::default(), is_summarised: false });
+            self.choices.push(Choice { number, tally: Tally::default(), has_ended: false, is_summarised: false });
             self.choices.len() - 1
         });
         &mut self.choices[at]

@@ -73,6 +73,23 @@ fn choices_are_summed_up_apart() {
 }
 
 #[test]
+fn blocks_of_one_answer_are_summed_up_when_its_reason_comes() {
+    let run = kit(&json!({})).run([
+        ScriptedChunk::reasoning("Hm."),
+        ScriptedChunk::finish(""),
+        ScriptedChunk::content("Yes").in_choice(1),
+        ScriptedChunk::finish("").in_choice(1),
+        ScriptedChunk::content("open").in_choice(2),
+        ScriptedChunk::finish("end_turn").in_choice(1),
+    ]);
+    let summaries: Vec<_> = events(&run)
+        .iter()
+        .map(|(seq, _, payload)| (*seq, payload["choice"].clone(), payload["finish_reason"].clone()))
+        .collect();
+    assert_eq!(summaries, [(5, json!(0), json!("end_turn")), (5, json!(1), json!("end_turn"))]);
+}
+
+#[test]
 fn progress_comes_with_every_nth_text_of_the_stream() {
     let run = kit(&json!({ "every": 2 })).run([
         ScriptedChunk::content("a"),

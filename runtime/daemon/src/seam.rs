@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 use seam_ladder::{Amended, Envelope, FaultReport, Flow, Hold, Ladder, Observer, RungReport, Sink, Strip};
 use seam_plugin_api::{Chunk, ChunkKind, Outcome};
-use seam_wire::{Body, Decoded, Edit, OpenAiChat, SseDecoder, SseFrame};
+use seam_wire::{Blame, Body, Decoded, Edit, Failure, Frame, FrameDecoder, Framing, Protocol, Wire};
 
 /// How many bytes may at least wait behind held chunks, beside one frame of the longest length. What an observer may hold is
 /// bounded in chunks and text; comments and fields that nobody knows are neither. Several times what comes with as many
@@ -43,21 +43,10 @@ pub trait Notes {
     fn fault(&mut self, report: &FaultReport<'_>);
 }
 
-/// An error that ends a stream or an answer from outside of it, as the client is told it.
-#[derive(Clone, Copy, Debug)]
-pub struct Failure<'a> {
-    /// What happened and whose fault it was.
-    pub message: &'a str,
-    /// The protocol's word for the kind of error.
-    pub kind: &'a str,
-    /// The machine-readable code.
-    pub code: &'a str,
-}
-
 /// One provider answer on its way through the ladder.
 pub struct Seam<O: Observer, N: Notes> {
-    frames: SseDecoder,
-    wire: OpenAiChat,
+    frames: FrameDecoder,
+    wire: Wire,
     ladder: Ladder<O>,
     notes: N,
     /// The chunks of the frame at hand, and what became of them.
@@ -70,7 +59,6 @@ pub struct Seam<O: Observer, N: Notes> {
     most_waiting: usize,
     /// The number of the next chunk.
     next_seq: u64,
-    arrived: Arrived,
     /// Where edited frames are rendered.
     rendered: Vec<u8>,
     /// How the answer ended, once it has.
@@ -79,38 +67,8 @@ pub struct Seam<O: Observer, N: Notes> {
     failure: Option<String>,
 }
 
-/// What the provider has sent so far, whatever became of it: tells an answer that is finished from one that broke off.
-#[derive(Default)]
-struct Arrived {
-    end_marker: bool,
-    error: bool,
-    /// Each choice that was seen, in ascending order, and whether its finish was.
-    choices: Vec<(u32, bool)>,
-}
-
-impl Arrived {
-    #[inline]
-    fn note(&mut self, choice: u32, kind: ChunkKind) {
-        match kind {
-            ChunkKind::Usage | ChunkKind::Opaque | ChunkKind::Annotation => return,
-            ChunkKind::Error => return self.error = true,
-            _ => {}
-        }
-        let finished = kind == ChunkKind::Finish;
-        match self.choices.binary_search_by_key(&choice, |(known, _)| *known) {
-            Ok(at) => self.choices[at].1 |= finished,
-            Err(at) => self.choices.insert(at, (choice, finished)),
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        self.end_marker || (!self.choices.is_empty() && self.choices.iter().all(|(_, finished)| *finished))
-    }
-
-    /// How an answer ended of which nothing is missing.
-    const fn outcome(&self) -> Outcome {
-        if self.error { Outcome::ProviderError } else { Outcome::Completed }
-    }
+const fn provider_failure<'a>(message: &'a str, code: &'a str) -> Failure<'a> {
+    Failure { message, blame: Blame::Provider, code }
 }
 
 /// Whether bytes without a `data` field are a document of another kind, JSON or markup, rather than comments.
@@ -122,13 +80,13 @@ fn is_document(raw: &[u8]) -> bool {
 }
 
 /// What a waiting frame counts for: its bytes and what is kept beside them, so that a flood of empty ones is bounded too.
-fn weight(frame: &SseFrame) -> usize {
+fn weight(frame: &Frame) -> usize {
     frame.raw().len() + size_of::<Waiting>()
 }
 
 /// A frame that waits for the fate of a chunk, of its own or of an earlier frame.
 struct Waiting {
-    frame: SseFrame,
+    frame: Frame,
     decoded: Decoded,
     fates: Fates,
 }
@@ -255,10 +213,10 @@ impl<N: Notes> Sink for Settling<'_, N> {
 impl<O: Observer, N: Notes> Seam<O, N> {
     /// A seam for one answer. `max_frame` bounds one frame, in bytes.
     #[must_use]
-    pub fn new(ladder: Ladder<O>, notes: N, max_frame: usize) -> Self {
+    pub fn new(protocol: Protocol, framing: Framing, ladder: Ladder<O>, notes: N, max_frame: usize) -> Self {
         Self {
-            frames: SseDecoder::new(max_frame),
-            wire: OpenAiChat::new(),
+            frames: FrameDecoder::new(framing, max_frame),
+            wire: Wire::new(protocol, framing),
             most_waiting: most_waiting(ladder.hold(), max_frame),
             ladder,
             notes,
@@ -267,7 +225,6 @@ impl<O: Observer, N: Notes> Seam<O, N> {
             waiting: VecDeque::new(),
             waiting_bytes: 0,
             next_seq: 0,
-            arrived: Arrived::default(),
             rendered: Vec::new(),
             outcome: None,
             failure: None,
@@ -295,8 +252,7 @@ impl<O: Observer, N: Notes> Seam<O, N> {
                 Ok(None) => return,
                 Err(error) => {
                     let message = format!("the provider sent a frame that is too long: {error}");
-                    let failure =
-                        Failure { message: &message, kind: "provider_error", code: "provider_frame_too_long" };
+                    let failure = provider_failure(&message, "provider_frame_too_long");
                     self.fail(failure, Outcome::ProviderError, out);
                 }
             }
@@ -305,8 +261,8 @@ impl<O: Observer, N: Notes> Seam<O, N> {
 
     /// Whether the provider has said in its protocol that the answer is over: what comes after it adds nothing.
     #[must_use]
-    pub const fn end_marker_came(&self) -> bool {
-        self.arrived.end_marker
+    pub fn end_marker_came(&self) -> bool {
+        self.wire.arrival().over
     }
 
     /// The provider's stream has come to its end.
@@ -317,15 +273,16 @@ impl<O: Observer, N: Notes> Seam<O, N> {
             self.take(frame, arrival, out);
         }
         let message = "the provider's stream broke off before the answer was finished";
-        let failure = Failure { message, kind: "provider_error", code: "provider_broke_off" };
-        let broke_off = !self.arrived.error && !self.arrived.is_complete();
+        let failure = provider_failure(message, "provider_broke_off");
+        let arrival = self.wire.arrival();
+        let broke_off = !arrival.failed && !arrival.complete;
         self.end(broke_off.then_some((failure, Outcome::ProviderError)), out);
     }
 
     /// The stream cannot go on: what is held goes its way, then the client is told in its own protocol; unless the
     /// provider's end marker came before, after which nothing is missing.
     pub fn fail(&mut self, failure: Failure<'_>, outcome: Outcome, out: &mut BytesMut) {
-        self.end((!self.arrived.end_marker).then_some((failure, outcome)), out);
+        self.end((!self.wire.arrival().over).then_some((failure, outcome)), out);
     }
 
     /// The end, once: what is held goes its way, then the client is told of what kept the answer from being finished.
@@ -339,7 +296,7 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         }
         match failed {
             Some((failure, outcome)) => self.end_with_error(failure, outcome, out),
-            None => self.outcome = Some(self.arrived.outcome()),
+            None => self.outcome = Some(self.arrived()),
         }
     }
 
@@ -355,9 +312,12 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         self.rendered.clear();
         if let (Flow::Stopped, Some(stop)) = (flow, self.ladder.stop()) {
             self.outcome = Some(stop.outcome());
-            self.wire.stop_body(body, &self.decoded, &edits, &stop.to_json().to_string(), &mut self.rendered);
+            let sentinel = stop.to_json().to_string();
+            let ladder = &self.ladder;
+            let stop = seam_wire::Stop { sentinel: &sentinel, delivered: &|choice| ladder.delivered(choice) };
+            self.wire.stop_body(body, &self.decoded, &edits, &stop, &mut self.rendered);
         } else {
-            self.outcome = Some(self.arrived.outcome());
+            self.outcome = Some(self.arrived());
             if !self.at_hand.edited {
                 return body.clone();
             }
@@ -366,10 +326,31 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         Bytes::copy_from_slice(&self.rendered)
     }
 
+    /// Writes what keeps a client from giving up on a stream that is silent: whole frames left before.
+    pub fn keepalive(&mut self, out: &mut BytesMut) {
+        if self.outcome.is_none() {
+            self.rendered.clear();
+            self.wire.keepalive(&mut self.rendered);
+            out.extend_from_slice(&self.rendered);
+        }
+    }
+
+    /// Whether all that came is an error.
+    #[must_use]
+    pub fn is_mere_error(&self) -> bool {
+        let arrival = self.wire.arrival();
+        arrival.failed && !arrival.complete
+    }
+
     /// Tells every observer that the invocation is over. Once: a second call reports nothing.
     pub fn close(&mut self, outcome: Outcome) -> Vec<RungReport> {
         self.outcome.get_or_insert(outcome);
         self.ladder.close(outcome)
+    }
+
+    /// How an answer ended of which nothing is missing.
+    fn arrived(&self) -> Outcome {
+        if self.wire.arrival().failed { Outcome::ProviderError } else { Outcome::Completed }
     }
 
     /// The ladder, for what there is to say about it at the end.
@@ -378,14 +359,13 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         &self.ladder
     }
 
-    fn take(&mut self, frame: SseFrame, arrival: u64, out: &mut BytesMut) {
+    fn take(&mut self, frame: Frame, arrival: u64, out: &mut BytesMut) {
         if frame.data().is_none() && is_document(frame.raw()) {
             let message = "the provider announced a stream of events and sent something else, which cannot be observed";
-            let failure = Failure { message, kind: "provider_error", code: "provider_not_a_stream" };
+            let failure = provider_failure(message, "provider_not_a_stream");
             return self.fail(failure, Outcome::ProviderError, out);
         }
         self.wire.decode(&frame, &mut self.decoded);
-        self.arrived.end_marker |= self.decoded.is_end_marker();
         let flow = self.push_chunks(frame.data().unwrap_or_default(), arrival);
         if matches!(flow, Flow::Stopped) {
             self.at_hand.remove_the_rest();
@@ -402,7 +382,7 @@ impl<O: Observer, N: Notes> Seam<O, N> {
             self.end_stopped(out);
         } else if self.waiting_bytes > self.most_waiting {
             let message = format!("more than {} bytes of the stream wait behind a held chunk", self.most_waiting);
-            let failure = Failure { message: &message, kind: "provider_error", code: "too_much_waiting" };
+            let failure = provider_failure(&message, "too_much_waiting");
             self.fail(failure, Outcome::ProviderError, out);
         }
     }
@@ -414,8 +394,12 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         for chunk in self.decoded.chunks(data) {
             let view = Chunk::new(self.next_seq, chunk.choice, chunk.kind, chunk.text, chunk.payload);
             self.next_seq += 1;
-            self.arrived.note(chunk.choice, chunk.kind);
-            if matches!(self.ladder.push(&view, arrival, &mut sink), Flow::Stopped) {
+            let flow = if chunk.signed {
+                self.ladder.push_signed(&view, arrival, &mut sink)
+            } else {
+                self.ladder.push(&view, arrival, &mut sink)
+            };
+            if matches!(flow, Flow::Stopped) {
                 return Flow::Stopped;
             }
         }
@@ -441,6 +425,9 @@ impl<O: Observer, N: Notes> Seam<O, N> {
     /// Lets the frames leave that have nothing to wait for.
     fn let_go(&mut self, out: &mut BytesMut) {
         let stopped_at = self.ladder.stop().map(|stop| stop.seq);
+        if stopped_at.is_some() {
+            self.wire.stopped();
+        }
         while self.waiting.front().is_some_and(|first| first.fates.unsettled == 0) {
             let Some(Waiting { frame, decoded, fates }) = self.waiting.pop_front() else { return };
             self.waiting_bytes -= weight(&frame);
@@ -457,7 +444,10 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         let Some(stop) = self.ladder.stop() else { return };
         self.outcome = Some(stop.outcome());
         self.rendered.clear();
-        self.wire.end_stopped(&stop.to_json().to_string(), &mut self.rendered);
+        let sentinel = stop.to_json().to_string();
+        let ladder = &self.ladder;
+        let stop = seam_wire::Stop { sentinel: &sentinel, delivered: &|choice| ladder.delivered(choice) };
+        self.wire.end_stopped(&stop, &mut self.rendered);
         out.extend_from_slice(&self.rendered);
     }
 
@@ -465,20 +455,13 @@ impl<O: Observer, N: Notes> Seam<O, N> {
         self.outcome = Some(outcome);
         self.failure = Some(failure.message.to_owned());
         self.rendered.clear();
-        self.wire.end_error(failure.message, failure.kind, failure.code, &mut self.rendered);
+        self.wire.end_error(&failure, &mut self.rendered);
         out.extend_from_slice(&self.rendered);
     }
 }
 
 /// One frame leaves: as the bytes that came, or with its edits.
-fn leave(
-    wire: &mut OpenAiChat,
-    frame: &SseFrame,
-    decoded: &Decoded,
-    fates: &Fates,
-    rendered: &mut Vec<u8>,
-    out: &mut BytesMut,
-) {
+fn leave(wire: &mut Wire, frame: &Frame, decoded: &Decoded, fates: &Fates, rendered: &mut Vec<u8>, out: &mut BytesMut) {
     if !fates.edited && !wire.needs_render(frame, decoded) {
         wire.passed(frame, decoded);
         out.extend_from_slice(frame.raw());

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use seam_host::Generation;
 use seam_plugin_api::CallClass;
 
-use crate::config::{Config, RoutePath};
+use seam_wire::Endpoint;
+
+use crate::config::Config;
 use crate::upstream::Provider;
 
 /// Everything that a request is answered with. A request keeps the one that it began with.
@@ -18,6 +20,8 @@ pub struct Snapshot {
     pub providers: Vec<Arc<Provider>>,
     /// The routes, in the order of the configuration.
     pub routes: Vec<SnapshotRoute>,
+    /// The paths that are passed through, in the order of the configuration.
+    passthroughs: Vec<SnapshotPassthrough>,
     /// See [`Server::max_request`](crate::config::Server::max_request).
     pub max_request: usize,
     /// See [`Server::max_response`](crate::config::Server::max_response).
@@ -30,40 +34,52 @@ pub struct Snapshot {
 #[derive(Clone)]
 pub struct SnapshotRoute {
     /// The client's path.
-    pub path: &'static str,
-    /// What is appended to the provider's base URL, which has the version in it.
-    pub provider_path: &'static str,
+    pub endpoint: Endpoint,
     /// Who answers.
     pub provider: Arc<Provider>,
     /// The call class of a request that names none.
     pub call_class: CallClass,
 }
 
+/// A path that is passed through, its provider at hand.
+pub struct SnapshotPassthrough {
+    path: String,
+    is_prefix: bool,
+    provider: Arc<Provider>,
+}
+
 impl Snapshot {
     /// Puts a snapshot together from its parts, which have all been made.
     #[must_use]
     pub fn new(config: Arc<Config>, generation: Arc<Generation>, providers: Vec<Arc<Provider>>) -> Self {
+        let named = |name: &str| providers.iter().find(|provider| provider.name() == name).map(Arc::clone);
         let routes = config.routes.iter().filter_map(|route| {
-            let provider = providers.iter().find(|provider| provider.name() == route.provider.name)?;
-            let (path, provider_path) = paths(route.path);
-            Some(SnapshotRoute { path, provider_path, provider: Arc::clone(provider), call_class: route.call_class })
+            let provider = named(&route.provider.name)?;
+            Some(SnapshotRoute { endpoint: route.endpoint, provider, call_class: route.call_class })
         });
-        let routes = routes.collect();
+        let passthroughs = config.passthroughs.iter().filter_map(|passed| {
+            let provider = named(&passed.provider.name)?;
+            Some(SnapshotPassthrough { path: passed.path.clone(), is_prefix: passed.is_prefix, provider })
+        });
+        let (routes, passthroughs) = (routes.collect(), passthroughs.collect());
         let server = &config.server;
         let (max_request, max_response, max_frame) = (server.max_request, server.max_response, server.max_frame);
-        Self { generation, providers, routes, max_request, max_response, max_frame, config }
+        Self { generation, providers, routes, passthroughs, max_request, max_response, max_frame, config }
     }
 
-    /// The route of a path.
+    /// The route of an endpoint.
     #[must_use]
-    pub fn route(&self, path: &str) -> Option<&SnapshotRoute> {
-        self.routes.iter().find(|route| route.path == path)
+    pub fn route(&self, endpoint: Endpoint) -> Option<&SnapshotRoute> {
+        self.routes.iter().find(|route| route.endpoint == endpoint)
     }
-}
 
-/// A route's path, and the same without the version that base URLs end in.
-const fn paths(path: RoutePath) -> (&'static str, &'static str) {
-    match path {
-        RoutePath::ChatCompletions => (RoutePath::ChatCompletions.as_str(), "/chat/completions"),
+    /// Who answers on a path that is passed through: the longest listed path that fits counts.
+    #[must_use]
+    pub fn passthrough(&self, path: &str) -> Option<&Arc<Provider>> {
+        let fits = |passed: &&SnapshotPassthrough| {
+            if passed.is_prefix { path.starts_with(&passed.path) } else { path == passed.path }
+        };
+        let passed = self.passthroughs.iter().filter(fits);
+        passed.max_by_key(|passed| (!passed.is_prefix, passed.path.len())).map(|passed| &passed.provider)
     }
 }

@@ -9,7 +9,7 @@ use seam_plugin_api::is_name;
 use crate::observer::Rung;
 use crate::outflow::Outflow;
 use crate::policy::{OnEndHeld, OnFault, Policy};
-use crate::queue::{Entry, Passing, Queue, body_of, weight_of};
+use crate::queue::{Entry, Passing, Queue, body_of, is_same, weight_of};
 use crate::report::{RungReport, VerdictCounts};
 use crate::sink::{Envelope, FaultReport, SEAM_CHANNEL, Sink, Strip};
 use crate::stop::{OBSERVER_FAULT, Stop};
@@ -64,7 +64,9 @@ impl Place {
     ) -> Ruling {
         let applied = match answer {
             Answer::Continue => self.settle(passing, None),
-            Answer::Amend(body) => self.settle(passing, Some(body)).map(|()| self.verdicts.amended += 1),
+            Answer::Amend(body) => check_signed(passing, Some(&body))
+                .and_then(|()| self.settle(passing, Some(body)))
+                .map(|()| self.verdicts.amended += 1),
             Answer::Emit(events) => self.emit(passing, &events, outflow, sink),
             Answer::Buffer => self.buffer(passing),
             Answer::Release { chunks, strip_accumulated } => {
@@ -155,6 +157,10 @@ impl Place {
     ) -> Result<(), Fault> {
         let names_current = self.check_names(passing.chunk.seq(), named)?;
         self.check_strip(passing, strip, outflow)?;
+        if let Some(seq) = self.queue.first_broken(named.iter().map(|released| released.amended)) {
+            return Err(breaks_signature(seq));
+        }
+        check_signed(passing, named.last().filter(|_| names_current).and_then(|last| last.amended.as_ref()))?;
         if !names_current {
             self.check_room(self.queue.rest_after(named.len()), &body_of(&passing.chunk))?;
         }
@@ -286,6 +292,21 @@ impl Place {
 
 fn violation(message: String) -> Fault {
     Fault::new(FaultKind::Violation, message)
+}
+
+/// A signed chunk may be amended to itself alone.
+fn check_signed(passing: &Passing<'_>, body: Option<&BodyView<'_>>) -> Result<(), Fault> {
+    if passing.signed && body.is_some_and(|body| !is_same(&passing.chunk, body)) {
+        return Err(breaks_signature(passing.chunk.seq()));
+    }
+    Ok(())
+}
+
+fn breaks_signature(seq: u64) -> Fault {
+    violation(format!(
+        "amends chunk {seq}, which its provider signed and would refuse in the next turn; signed text can be stopped, not \
+         changed"
+    ))
 }
 
 fn check_channel(channel: &str) -> Result<(), Fault> {

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use seam_plugin_api::abi::{Answer, FaultKind, Invocation, ValueSource};
-use seam_plugin_api::{Chunk, ChunkKind, Context, Ending, InvocationResult, Outcome, Progress};
+use seam_plugin_api::abi::{Answer, FaultKind, Invocation, ValueSource, Values};
+use seam_plugin_api::{Chunk, ChunkKind, Context, Ending, InvocationResult, Outcome, Progress, Value};
 
 use crate::judge::{Place, Ruling};
 use crate::observer::{Observer, Rung};
@@ -47,6 +47,21 @@ pub enum Flow {
     Stopped,
 }
 
+/// What can be looked up by name with a chunk.
+struct ChunkValues<'a> {
+    invocation: &'a Invocation,
+    signed: bool,
+}
+
+impl Values for ChunkValues<'_> {
+    fn value(&self, name: &str) -> Option<Value<'_>> {
+        match name {
+            "signed" => Some(Value::Number(self.signed.into())),
+            _ => self.invocation.value(name),
+        }
+    }
+}
+
 /// How far a chunk came.
 enum Went {
     Out,
@@ -81,6 +96,17 @@ impl<O: Observer> Ladder<O> {
     /// `seq` must be above that of the chunk before. After the stream has ended the chunk is ignored.
     #[inline]
     pub fn push<S: Sink>(&mut self, chunk: &Chunk<'_>, arrival_nanos: u64, sink: &mut S) -> Flow {
+        self.take(chunk, arrival_nanos, false, sink)
+    }
+
+    /// As [`push`](Self::push), for a chunk that its provider signed: to amend it to anything but itself is a contract
+    /// violation, because the provider would refuse it in the next turn. Observers learn it by the value `signed`.
+    pub fn push_signed<S: Sink>(&mut self, chunk: &Chunk<'_>, arrival_nanos: u64, sink: &mut S) -> Flow {
+        self.take(chunk, arrival_nanos, true, sink)
+    }
+
+    #[inline]
+    fn take<S: Sink>(&mut self, chunk: &Chunk<'_>, arrival_nanos: u64, signed: bool, sink: &mut S) -> Flow {
         if self.ended {
             return Flow::Stopped;
         }
@@ -88,7 +114,7 @@ impl<O: Observer> Ladder<O> {
         if chunk.kind() == ChunkKind::Usage {
             self.note_usage(chunk);
         }
-        let passing = Passing { chunk: *chunk, original: chunk.kind(), amended: false, arrival_nanos };
+        let passing = Passing { chunk: *chunk, original: chunk.kind(), amended: false, signed, arrival_nanos };
         let stopped = match self.carry(0, &passing, sink) {
             Went::Out => None,
             Went::Waits(at) => self.drain(at, sink),
@@ -200,7 +226,8 @@ impl<O: Observer> Ladder<O> {
         let (delivered, delivered_length) = self.outflow.texts.of(chunk.choice());
         let arrival_nanos = passing.arrival_nanos;
         let progress = Progress { delivered, delivered_length, arrival_nanos, ..Progress::default() };
-        let mut context = Context::new(progress, ValueSource::of(&*self.invocation));
+        let values = ChunkValues { invocation: &self.invocation, signed: passing.signed };
+        let mut context = Context::new(progress, ValueSource::of(&values));
         for (rung, step) in self.steps.iter_mut().enumerate().skip(from) {
             let Step { observer, place } = step;
             if place.out {

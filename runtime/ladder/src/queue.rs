@@ -19,6 +19,8 @@ pub(crate) struct Passing<'a> {
     pub(crate) original: ChunkKind,
     /// Whether an observer replaced it.
     pub(crate) amended: bool,
+    /// Whether its provider signed it, so that it goes out as it came or not at all.
+    pub(crate) signed: bool,
     pub(crate) arrival_nanos: u64,
 }
 
@@ -29,6 +31,7 @@ pub(crate) struct Waiting {
     original: ChunkKind,
     kind: ChunkKind,
     amended: bool,
+    signed: bool,
     held: bool,
     arrival_nanos: u64,
     text: String,
@@ -65,6 +68,7 @@ impl Waiting {
         original: ChunkKind::Opaque,
         kind: ChunkKind::Opaque,
         amended: false,
+        signed: false,
         held: false,
         arrival_nanos: 0,
         text: String::new(),
@@ -80,6 +84,7 @@ impl Waiting {
             chunk: Chunk::new(self.seq, self.choice, self.kind, &self.text, payload),
             original: self.original,
             amended: self.amended,
+            signed: self.signed,
             arrival_nanos: self.arrival_nanos,
         }
     }
@@ -89,6 +94,7 @@ impl Waiting {
         self.choice = passing.chunk.choice();
         self.original = passing.original;
         self.amended = passing.amended;
+        self.signed = passing.signed;
         self.arrival_nanos = passing.arrival_nanos;
         self.write(body);
     }
@@ -107,6 +113,11 @@ impl Waiting {
 /// The part of a chunk that can be replaced.
 pub(crate) fn body_of<'a>(chunk: &Chunk<'a>) -> BodyView<'a> {
     BodyView { kind: chunk.kind(), text: chunk.text(), payload: chunk.payload() }
+}
+
+/// Whether the body is the chunk's own.
+pub(crate) fn is_same(chunk: &Chunk<'_>, body: &BodyView<'_>) -> bool {
+    chunk.kind() == body.kind && chunk.text() == body.text && chunk.payload() == body.payload
 }
 
 /// What a chunk counts against the bound on text: its payload takes memory as its text does.
@@ -142,6 +153,16 @@ impl Queue {
     /// The held chunks' numbers, in order.
     pub(crate) fn held(&self) -> impl Iterator<Item = u64> {
         self.entries.iter().filter(|entry| entry.held).map(|entry| entry.seq)
+    }
+
+    /// The first of the held chunks that may not be amended and would be, if they were settled with these bodies in
+    /// order.
+    pub(crate) fn first_broken<'a>(&self, bodies: impl Iterator<Item = Option<BodyView<'a>>>) -> Option<u64> {
+        let mut pairs = self.entries.iter().filter(|entry| entry.held).zip(bodies);
+        let breaks = |entry: &Waiting, body: Option<BodyView<'_>>| {
+            entry.signed && body.is_some_and(|body| !is_same(&entry.passing().chunk, &body))
+        };
+        pairs.find(|(entry, body)| breaks(entry, *body)).map(|(entry, _)| entry.seq)
     }
 
     /// Every waiting chunk's number, in order.

@@ -15,6 +15,8 @@ pub struct Chunk<'a> {
     pub text: &'a str,
     /// Its JSON document, if it has any.
     pub payload: Option<&'a str>,
+    /// Whether the provider signed what the chunk carries: it takes a changed one back in no later request.
+    pub signed: bool,
 }
 
 /// What takes a chunk's place. The choice stays the chunk's own.
@@ -64,6 +66,12 @@ pub struct Decoded {
     pub(crate) shape: Shape,
     /// A choice repeats its whole text beside the piece of it.
     pub(crate) repeats: bool,
+    /// It is the end of the answer.
+    pub(crate) ends: bool,
+    /// It begins an answer, although another may have ended before.
+    pub(crate) begins: bool,
+    /// Which event it is, in the protocol's own code.
+    pub(crate) event: u8,
     scratch: String,
 }
 
@@ -91,6 +99,7 @@ pub(crate) struct Entry {
     pub(crate) text: Piece,
     pub(crate) payload: Piece,
     pub(crate) place: Place,
+    pub(crate) signed: bool,
 }
 
 /// Where a chunk's text or payload is.
@@ -124,6 +133,9 @@ impl Decoded {
         self.scratch.clear();
         self.shape = Shape::Empty;
         self.repeats = false;
+        self.ends = false;
+        self.begins = false;
+        self.event = 0;
     }
 
     /// How many chunks there are.
@@ -144,8 +156,13 @@ impl Decoded {
         self.shape == Shape::End
     }
 
+    /// Whether the frame is the end of the answer, with chunks or without.
+    pub(crate) fn is_end(&self) -> bool {
+        self.ends || self.is_end_marker()
+    }
+
     /// The chunk at a position, or `None` past the last one. `data` must be what was decoded: the frame's
-    /// [`data`](crate::SseFrame::data) or the body.
+    /// [`data`](crate::Frame::data) or the body.
     #[must_use]
     pub fn chunk<'a>(&'a self, position: usize, data: &'a [u8]) -> Option<Chunk<'a>> {
         let entry = self.entries.get(position)?;
@@ -154,6 +171,7 @@ impl Decoded {
             kind: entry.kind,
             text: self.piece(entry.text, data).unwrap_or_default(),
             payload: self.piece(entry.payload, data),
+            signed: entry.signed,
         })
     }
 
@@ -162,7 +180,7 @@ impl Decoded {
         (0..self.len()).filter_map(move |position| self.chunk(position, data))
     }
 
-    fn piece<'a>(&'a self, piece: Piece, data: &'a [u8]) -> Option<&'a str> {
+    pub(crate) fn piece<'a>(&'a self, piece: Piece, data: &'a [u8]) -> Option<&'a str> {
         match piece {
             Piece::Absent => None,
             // The data was checked to be UTF-8 when it was decoded; only other data than that could fail here.
@@ -209,7 +227,14 @@ impl Decoded {
         self.entries.clear();
         self.shape = shape;
         let place = Place::default();
-        self.entries.push(Entry { kind: ChunkKind::Opaque, choice, text: Piece::Absent, payload, place });
+        self.entries.push(Entry {
+            kind: ChunkKind::Opaque,
+            choice,
+            text: Piece::Absent,
+            payload,
+            place,
+            signed: false,
+        });
     }
 
     /// Makes data that is not a JSON document one opaque chunk, with its text as a JSON string.

@@ -150,6 +150,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// What the next value is, from its first byte.
+    #[inline]
     pub(crate) fn kind(&mut self) -> Result<Kind, Malformed> {
         match self.skip_space() {
             Some(b'{') => Ok(Kind::Object),
@@ -402,12 +403,24 @@ pub(crate) fn elements_of(text: &str, array: Span) -> Vec<Span> {
 
 /// The value of the last member of that name: what a JSON reader takes when a name comes twice.
 pub(crate) fn member_of(text: &str, object: Span, name: &str) -> Option<Span> {
-    members_of(text, object).iter().rev().find(|member| key_name(text, member.key) == name).map(|member| member.value)
+    members_of(text, object).iter().rev().find(|member| is_key(text, member.key, name)).map(|member| member.value)
 }
 
 /// What the value at a span of a scanned document is.
 pub(crate) fn kind_of(text: &str, value: Span) -> Kind {
     Scanner::within(text, value).kind().unwrap_or(Kind::Null)
+}
+
+/// Whether the value is a string that says something: an empty one is none.
+pub(crate) fn is_text(text: &str, value: Span) -> bool {
+    value.end - value.start > 2 && text.as_bytes().get(value.start) == Some(&b'"')
+}
+
+/// Whether a key's span spells that name.
+pub(crate) fn is_key(text: &str, key: Span, name: &str) -> bool {
+    let inside = key.inside_quotes().of_str(text);
+    // What is spelt with escapes is longer than its name.
+    inside == name || (inside.len() > name.len() && inside.contains('\\') && key_name(text, key) == name)
 }
 
 /// The name that a key's span spells.
@@ -469,20 +482,21 @@ fn code_unit(digits: &str) -> (u32, &str) {
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1F)) {
-        out.push_str(&rest[..at]);
-        match rest.as_bytes()[at] {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
+    loop {
+        let (plain, behind) = rest.split_at(plain_until(rest.as_bytes(), 0));
+        out.push_str(plain);
+        match behind.as_bytes().first() {
+            None => break,
+            Some(b'"') => out.push_str("\\\""),
+            Some(b'\\') => out.push_str("\\\\"),
+            Some(b'\n') => out.push_str("\\n"),
+            Some(b'\r') => out.push_str("\\r"),
+            Some(b'\t') => out.push_str("\\t"),
             // Writing to a string can't fail.
-            control => drop(write!(out, "\\u{control:04x}")),
+            Some(control) => drop(write!(out, "\\u{control:04x}")),
         }
-        rest = &rest[at + 1..];
+        rest = &behind[1..];
     }
-    out.push_str(rest);
     out.push('"');
 }
 

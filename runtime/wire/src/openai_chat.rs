@@ -1,8 +1,9 @@
 //! OpenAI Chat Completions and its dialects: streamed chunks with a `delta`, whole bodies with a `message`.
 //!
 //! ```text
-//!   fields   what the protocol's members are called
+//!   names    what the protocol's members are called
 //!   decode   data ──► chunks       what each dialect calls reasoning, content, refusal, calls, annotations, usage
+//!   positions  where citations of altered content are now
 //!   render   chunks ──► data       only the changed values are other bytes
 //!   made     tool calls that observers put in
 //!   ends     what a stream that is cut here says to its client
@@ -12,35 +13,45 @@ mod calls;
 mod choice;
 mod decode;
 mod ends;
-mod fields;
 mod made;
+mod names;
+mod places;
+mod positions;
 mod render;
-mod usage;
+pub(crate) mod request;
+mod says;
 
 use std::collections::BTreeMap;
 
-use crate::chunk::{Decoded, Edit};
-use crate::json::{self, Span};
-use crate::sse::{self, SseFrame};
+use crate::answer::{Answer, Arrival, Document, Event, Failure, Finishes, Form, Piece, Rendered, Stop, is_text_kind};
+use crate::chunk::{Body, Decoded};
+use crate::json::{self, Malformed, Span, is_text};
+use crate::usage;
 use calls::ChoiceState;
 use seam_plugin_api::ChunkKind;
 
-pub use ends::error_body;
+pub(crate) use ends::error_body;
 
-/// One answer in the Chat Completions protocol, from its first frame (or its body) to its end.
+/// One answer in the Chat Completions protocol.
 ///
-/// It keeps two views apart. What [`decode`](Self::decode) saw: the ids of the answer and its tool calls, to number
-/// them. What was *delivered*: which choices the client saw begin and finish. The caller reports every frame that
-/// leaves, in order, by exactly one of [`passed`](Self::passed) (its raw bytes were sent) and [`render`](Self::render) (it was rewritten); a
-/// frame that is dropped without either counts as never sent. The ends of a stream are written from that.
+/// What came in: the ids of the answer and its tool calls, to number them. What went out: which choices the client saw
+/// begin and finish.
 #[derive(Debug, Default)]
-pub struct OpenAiChat {
+pub(crate) struct OpenAiChat {
+    endpoint: Endpoint,
     seen: Seen,
+    finishes: Finishes,
     choices: BTreeMap<u32, ChoiceState>,
-    /// The end marker was delivered.
-    ended: bool,
-    /// What must be written before anything else: the last frame was left unterminated by its sender.
-    owed: &'static [u8],
+}
+
+/// Which of the two protocols that have `choices` the answer is in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Endpoint {
+    /// A choice has its texts in a `delta` or a `message`.
+    #[default]
+    Chat,
+    /// A choice has its text itself.
+    Completions,
 }
 
 /// What names the answer, as the provider sent it.
@@ -49,13 +60,6 @@ struct Seen {
     id: Option<String>,
     model: Option<String>,
     created: Option<String>,
-}
-
-/// Whether the JSON is an event of a stream or a whole answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
-    Stream,
-    Body,
 }
 
 /// The places where chunks are found.
@@ -70,6 +74,8 @@ enum Slot {
     ReasoningDetail,
     /// `content` that is a string.
     Content,
+    /// `text` of a choice, beside a `content` that says something else or nothing.
+    Text,
     /// A text, thinking or refusal part of `content` that is an array.
     Part,
     /// `refusal`.
@@ -97,11 +103,17 @@ enum Slot {
 }
 
 impl Slot {
-    const ALL: [Self; 16] = [
+    /// Where the chunk of a piece was found.
+    fn of(piece: &Piece<'_>) -> Self {
+        Self::from_code(piece.entry.place.slot)
+    }
+
+    const ALL: [Self; 17] = [
         Self::Reasoning,
         Self::OtherReasoning,
         Self::ReasoningDetail,
         Self::Content,
+        Self::Text,
         Self::Part,
         Self::Refusal,
         Self::ToolCall,
@@ -127,51 +139,33 @@ impl Slot {
     }
 }
 
-impl OpenAiChat {
-    /// The state of one answer.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+impl Answer for OpenAiChat {
+    fn read(&mut self, document: &Document<'_>, decoded: &mut Decoded) -> Result<bool, Malformed> {
+        let loose = self.read_document(document.text, document.form, decoded)?;
+        self.finishes.note(decoded);
+        Ok(loose)
     }
 
-    /// Reads the chunks of a frame into `decoded`, which is cleared first. Frames are decoded once each, in arrival
-    /// order. Data that is not JSON is one opaque chunk; a frame without data has none. What lenient clients read is read
-    /// as well (`NaN` and the infinities, deep nesting, a byte order mark, bytes that are no UTF-8); a payload of such
-    /// data shows `null` where a strict reader would fail.
-    pub fn decode(&mut self, frame: &SseFrame, decoded: &mut Decoded) {
-        decoded.clear();
-        if let Some(data) = frame.data() {
-            self.read(data, Form::Stream, decoded);
-        }
+    fn arrival(&self) -> Arrival {
+        self.finishes.arrival()
     }
 
-    /// Reads the chunks of a whole answer into `decoded`, which is cleared first.
-    pub fn decode_body(&mut self, body: &[u8], decoded: &mut Decoded) {
-        decoded.clear();
-        self.read(body, Form::Body, decoded);
-    }
-
-    /// Takes note that a frame was delivered as the bytes that came in.
-    pub fn passed(&mut self, frame: &SseFrame, decoded: &Decoded) {
-        self.ended |= decoded.is_end_marker();
-        self.owed = frame.missing_terminator();
+    fn passed(&mut self, data: &[u8], decoded: &Decoded) {
         for &choice in &decoded.choices {
             self.state(choice).opened = true;
         }
-        for entry in decoded.entries.iter().filter(|entry| entry.kind == ChunkKind::Finish) {
-            self.state(entry.choice).finished = true;
+        for (entry, chunk) in decoded.entries.iter().zip(decoded.chunks(data)) {
+            self.note_kind(entry.choice, entry.kind);
+            if entry.kind == ChunkKind::ContentDelta {
+                self.state(entry.choice).positions.kept(chunk.text);
+            }
         }
     }
 
-    /// Whether a frame none of whose chunks is edited must be rendered nevertheless, because of what was changed before
-    /// it: its finish reason no longer fits (`stop` after a tool call was put in), the index of its tool call was given
-    /// to another, it repeats the whole text so far, or it has log-probabilities of a choice whose text was altered.
-    #[must_use]
-    pub fn needs_render(&self, frame: &SseFrame, decoded: &Decoded) -> bool {
-        self.data_needs_render(frame.data().unwrap_or_default(), decoded)
-    }
-
-    fn data_needs_render(&self, data: &[u8], decoded: &Decoded) -> bool {
+    /// Its finish reason may no longer fit (`stop` after a tool call was put in), the index of its tool call may have
+    /// been given to another, it may repeat the whole text so far, or have log-probabilities of a choice whose text was
+    /// altered.
+    fn needs_rewrite(&self, data: &[u8], decoded: &Decoded) -> bool {
         let is_touched = |choice: &u32| self.find(*choice).is_some_and(|state| state.altered || !state.made.is_empty());
         if !decoded.choices.iter().any(is_touched) {
             return false;
@@ -182,8 +176,9 @@ impl OpenAiChat {
         decoded.entries.iter().zip(decoded.chunks(data)).any(|(entry, chunk)| {
             let made = self.find(entry.choice).is_some_and(|state| !state.made.is_empty());
             match Slot::from_code(entry.place.slot) {
-                Slot::Finish => made && chunk.text == "stop",
+                Slot::Finish => made && self.endpoint == Endpoint::Chat && chunk.text == "stop",
                 Slot::ToolCall => made,
+                Slot::Annotations => self.find(entry.choice).is_some_and(|state| state.positions.moved()),
                 // They spell the text that came in, of earlier frames too.
                 Slot::Logprobs => self.find(entry.choice).is_some_and(|state| state.altered),
                 _ => false,
@@ -191,46 +186,52 @@ impl OpenAiChat {
         })
     }
 
-    /// Writes a frame with its edits and takes note of what is delivered by it. `edits` has one for each chunk of
-    /// `decoded`; missing ones are [`Edit::Keep`]. Every byte that no edit concerns stays. A frame all of whose chunks
-    /// are removed writes nothing; a chunk that can't be said in its frame is written as an event after it.
-    pub fn render(&mut self, frame: &SseFrame, decoded: &Decoded, edits: &[Edit<'_>], out: &mut Vec<u8>) {
-        let data = frame.data().unwrap_or_default();
-        let kept = edits.iter().all(|edit| *edit == Edit::Keep);
-        if decoded.is_empty() || (kept && !self.needs_render(frame, decoded)) {
-            self.start_writing(out);
-            out.extend_from_slice(frame.raw());
-            self.passed(frame, decoded);
-            return;
-        }
-        let rendered = self.rewrite(data, decoded, edits, Form::Stream);
-        if rendered.is_empty() {
-            return;
-        }
-        self.start_writing(out);
-        if let Some(data) = rendered.data {
-            sse::write_with_data(frame, &data, out);
-        }
-        for event in rendered.events {
-            sse::write_event(&event, out);
-        }
+    fn rewrite(&mut self, document: &Document<'_>, decoded: &Decoded, pieces: &[Piece<'_>]) -> Rendered {
+        self.rewrite_document(document, decoded, pieces)
     }
 
-    /// Writes a whole answer with its edits, as [`render`](Self::render) does for a frame. The result is always a body:
-    /// what is removed leaves empty texts and nulls behind.
-    pub fn render_body(&mut self, body: &[u8], decoded: &Decoded, edits: &[Edit<'_>], out: &mut Vec<u8>) {
-        let kept = edits.iter().all(|edit| *edit == Edit::Keep);
-        if decoded.is_empty() || (kept && !self.data_needs_render(body, decoded)) {
-            out.extend_from_slice(body);
-            return;
-        }
-        let rendered = self.rewrite(body, decoded, edits, Form::Body);
-        out.extend_from_slice(rendered.data.unwrap_or_else(|| "{}".to_owned()).as_bytes());
+    fn end_stopped(&mut self, stop: &Stop<'_>) -> Vec<Event> {
+        self.stopped_events(stop)
     }
 
-    /// Ends the frame that its sender left unterminated, before another is written.
-    fn start_writing(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(std::mem::take(&mut self.owed));
+    fn end_error(&mut self, failure: &Failure<'_>) -> Vec<Event> {
+        vec![Event::unnamed(error_body(0, failure)), Event::unnamed("[DONE]")]
+    }
+
+    fn stop_body(&mut self, left: &str, stop: &Stop<'_>) -> String {
+        self.stopped_body(left, stop)
+    }
+
+    fn keepalive(&mut self) -> Option<Event> {
+        self.keepalive_event()
+    }
+}
+
+impl OpenAiChat {
+    /// The state of one answer.
+    pub(crate) fn new() -> Self {
+        Self::default()
+    }
+
+    /// The state of one answer of Completions, where a choice has its text itself.
+    pub(crate) fn of_completions() -> Self {
+        Self { endpoint: Endpoint::Completions, ..Self::default() }
+    }
+
+    /// Takes note of chunks that were read in another shape than the protocol's.
+    pub(crate) fn note_arrived(&mut self, decoded: &Decoded) {
+        self.finishes.note(decoded);
+    }
+
+    /// Takes note of what goes out in another shape than the protocol's.
+    pub(crate) fn note_rewritten(&mut self, decoded: &Decoded, pieces: &[Piece<'_>]) {
+        self.note_altered(pieces);
+        self.note_delivered(decoded, pieces);
+    }
+
+    /// A tool call in a chunk's place, as the protocol writes it.
+    pub(crate) fn made_call(&mut self, choice: u32, body: &Body<'_>, form: Form) -> String {
+        made::made_call_json(self.state(choice), body, form)
     }
 
     fn find(&self, choice: u32) -> Option<&ChoiceState> {
@@ -240,6 +241,16 @@ impl OpenAiChat {
     /// The state of a choice, made when it is first named.
     fn state(&mut self, choice: u32) -> &mut ChoiceState {
         self.choices.entry(choice).or_insert_with(|| ChoiceState::new(choice))
+    }
+
+    /// Takes note of a chunk that goes out. Text after a finish opens its choice again, as clients read it: they go on to
+    /// add text, and the last finish reason counts.
+    fn note_kind(&mut self, choice: u32, kind: ChunkKind) {
+        match kind {
+            ChunkKind::Finish => self.state(choice).finished = true,
+            _ if is_text_kind(kind) => self.state(choice).finished = false,
+            _ => {}
+        }
     }
 
     /// Remembers what names the answer, until all of it is known.
@@ -255,20 +266,18 @@ impl OpenAiChat {
     }
 }
 
+/// Longer names are not remembered, in bytes of JSON: no provider has any.
+const LONGEST_NAME: usize = 512;
+
 fn note_string(known: &mut Option<String>, text: &str, value: Option<Span>) {
     if known.is_none()
-        && let Some(span) = value
+        && let Some(span) = value.filter(|span| span.end - span.start <= LONGEST_NAME)
         && is_text(text, span)
     {
         let mut string = String::new();
         json::unescape(span.inside_quotes().of_str(text), &mut string);
         *known = Some(string);
     }
-}
-
-/// Whether the value is a string that says something: an empty one is none.
-fn is_text(text: &str, value: Span) -> bool {
-    value.end - value.start > 2 && text.as_bytes().get(value.start) == Some(&b'"')
 }
 
 #[cfg(test)]

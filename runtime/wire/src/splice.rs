@@ -131,7 +131,7 @@ impl<'a> Object<'a> {
 
     /// The position of the member of that name; the last one, as every JSON reader takes it.
     pub(crate) fn find(&self, name: &str) -> Option<usize> {
-        self.members.iter().rposition(|member| json::key_name(self.text, member.key) == name)
+        self.members.iter().rposition(|member| json::is_key(self.text, member.key, name))
     }
 
     /// The value of the member of that name.
@@ -164,6 +164,15 @@ impl<'a> Object<'a> {
     pub(crate) fn remove(&mut self, name: &str) {
         if let Some(position) = self.find(name) {
             self.parts.remove(position);
+        }
+    }
+
+    /// Takes away every member whose name and value are so.
+    pub(crate) fn remove_where(&mut self, is_so: impl Fn(&str, Span) -> bool) {
+        for (position, member) in self.members.iter().enumerate() {
+            if is_so(&json::key_name(self.text, member.key), member.value) {
+                self.parts.remove(position);
+            }
         }
     }
 

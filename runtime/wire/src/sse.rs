@@ -34,7 +34,7 @@ impl std::error::Error for FrameTooLarge {}
 /// One event as it came off the wire, or a block of comments and blank lines. Cheap to clone while it has one data
 /// line.
 #[derive(Clone, Debug)]
-pub struct SseFrame {
+pub struct Frame {
     raw: Bytes,
     data: Data,
     event: Option<Span>,
@@ -50,7 +50,7 @@ enum Data {
     Joined(Vec<u8>),
 }
 
-impl SseFrame {
+impl Frame {
     /// The very bytes of the frame, its terminator included.
     #[must_use]
     pub fn raw(&self) -> &Bytes {
@@ -89,6 +89,11 @@ impl SseFrame {
             Some(b'\n' | b'\r') | None => b"\n",
             Some(_) => b"\n\n",
         }
+    }
+
+    /// A frame of another framing than this one's: `data` lies within `raw` as it is.
+    pub(crate) fn element(raw: Bytes, data: Option<Span>, terminated: bool) -> Self {
+        Self { raw, data: data.map_or(Data::Absent, Data::Line), event: None, terminated }
     }
 
     /// The span of the data within `raw` while it is one line.
@@ -163,7 +168,7 @@ impl SseDecoder {
     /// # Errors
     ///
     /// The open frame is larger than the bound. Every later call answers the same.
-    pub fn next_frame(&mut self) -> Result<Option<SseFrame>, FrameTooLarge> {
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, FrameTooLarge> {
         loop {
             self.check_size(self.searched)?;
             if self.after_cr && !self.read.is_empty() && self.searched == 0 {
@@ -184,7 +189,7 @@ impl SseDecoder {
 
     /// What is left when the stream has ended: an unterminated event, or mere bytes without data. To be called after
     /// [`next_frame`](Self::next_frame) has answered `None`; answers `None` itself once nothing is left.
-    pub fn finish(&mut self) -> Option<SseFrame> {
+    pub fn finish(&mut self) -> Option<Frame> {
         if let Some(frame) = self.next_frame().ok()? {
             return Some(frame);
         }
@@ -210,7 +215,7 @@ impl SseDecoder {
     }
 
     /// Ends the open line at `end` within the read; a blank one ends the frame too.
-    fn end_line(&mut self, end: usize) -> Result<Option<SseFrame>, FrameTooLarge> {
+    fn end_line(&mut self, end: usize) -> Result<Option<Frame>, FrameTooLarge> {
         let after = self.after_line_end(end);
         self.check_size(after)?;
         let (line_end, next_line) = if self.carry.is_empty() {
@@ -246,7 +251,7 @@ impl SseDecoder {
         }
     }
 
-    fn cut_frame(&mut self) -> SseFrame {
+    fn cut_frame(&mut self) -> Frame {
         let raw = if self.carry.is_empty() {
             self.read.split_to(std::mem::take(&mut self.searched))
         } else {
@@ -300,13 +305,13 @@ impl OpenFrame {
         }
     }
 
-    fn close(self, raw: Bytes, terminated: bool) -> SseFrame {
+    fn close(self, raw: Bytes, terminated: bool) -> Frame {
         let data = match self.data {
             None => Data::Absent,
             Some(line) if self.data_lines == 1 => Data::Line(line),
             Some(_) => Data::Joined(self.joined),
         };
-        SseFrame { raw, data, event: self.event, terminated }
+        Frame { raw, data, event: self.event, terminated }
     }
 }
 
@@ -323,7 +328,7 @@ fn field_value(line: &[u8], name: &[u8]) -> Option<usize> {
 
 /// Writes the frame again with other data: its other fields and its comments stay, the data lines are replaced where
 /// the first of them stood. The result always ends with a blank line.
-pub(crate) fn write_with_data(frame: &SseFrame, data: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_with_data(frame: &Frame, data: &str, out: &mut Vec<u8>) {
     let raw = frame.raw();
     if let Some(span) = frame.data_line().filter(|_| !data.contains(['\n', '\r'])) {
         out.extend_from_slice(&raw[..span.start]);
@@ -348,8 +353,13 @@ pub(crate) fn write_with_data(frame: &SseFrame, data: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes an event that carries nothing but data.
-pub(crate) fn write_event(data: &str, out: &mut Vec<u8>) {
+/// Writes an event.
+pub(crate) fn write_event(name: Option<&str>, data: &str, out: &mut Vec<u8>) {
+    if let Some(name) = name {
+        out.extend_from_slice(b"event: ");
+        out.extend_from_slice(name.as_bytes());
+        out.push(b'\n');
+    }
     write_data_lines(data, b"\n", out);
     out.push(b'\n');
 }

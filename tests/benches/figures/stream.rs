@@ -87,7 +87,8 @@ fn frame(nth: usize) -> String {
 }
 
 fn run(generation: &Arc<Generation>, reads: &[Bytes], chunks: usize) {
-    let mut seam = Seam::new(ladder_of(generation), Nowhere, 1 << 20);
+    let mut seam =
+        Seam::new(seam_wire::Protocol::OpenAiChat, seam_wire::Framing::Sse, ladder_of(generation), Nowhere, 1 << 20);
     let mut out = BytesMut::new();
     for (nth, read) in reads.iter().cycle().take(chunks / TOGETHER).enumerate() {
         seam.feed(read.clone(), nth as u64, &mut out);

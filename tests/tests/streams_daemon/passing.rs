@@ -13,7 +13,9 @@ use crate::scene::{Plan, Scene, UNTIL_CLOSE, hello, request, whole_hello};
 /// Streams with comments, CRLF, several choices, tool calls and text of many bytes per character.
 fn fixtures() -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/wire/fixtures");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let is_stream = |path: &std::path::PathBuf| path.extension().is_some_and(|ending| ending == "sse");
+    let mut paths: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(is_stream).collect();
     paths.sort();
     paths.iter().map(|path| std::fs::read(path).unwrap()).collect()
 }

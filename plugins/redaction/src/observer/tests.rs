@@ -138,6 +138,32 @@ fn blocks_with_one_finish_for_all_are_settled_by_it() {
 }
 
 #[test]
+fn a_match_in_signed_text_ends_the_stream_in_front_of_it() {
+    let signed = |text: &str| ScriptedChunk::reasoning(text).signed();
+    let run = kit().run([signed("The card "), signed("is 4111 1111 "), signed("1111 1111"), signed(" then"), finish()]);
+    let stop = run.stop.as_ref().expect("a stop");
+    assert_eq!(stop.reason, "redaction_in_signed_text");
+    assert_eq!(texts(&run), ["The card "]);
+    let run = kit().run([signed("The card "), signed("is 4111 1112 "), signed("1111 1111"), signed(" then"), finish()]);
+    assert!(run.stop.is_none() && run.out.iter().all(|chunk| !chunk.amended), "{:?}", run.out);
+    let long = "a word and ".repeat(9);
+    let run = kit().run([signed("one me"), signed(&format!("{long}me")), finish()]);
+    assert!(run.faults.is_empty() && run.out.iter().all(|chunk| !chunk.amended), "no text is moved: {:?}", run.out);
+}
+
+#[test]
+fn signed_text_is_left_alone_where_the_table_says_so() {
+    let kit = Kit::of::<Redaction>(r#"{"signed": "pass"}"#).expect("a table");
+    let run = kit.run([
+        ScriptedChunk::reasoning("4111 1111 1111 1111 ").signed(),
+        ScriptedChunk::reasoning("4111 1111 1111 1111 "),
+        finish(),
+    ]);
+    assert_clean(&run);
+    assert_eq!(texts(&run), ["4111 1111 1111 1111 ", "[REDACTED:card] ", "stop"]);
+}
+
+#[test]
 fn a_choice_that_ends_does_not_let_go_of_another() {
     let run = kit().run([
         ScriptedChunk::content("4111 1111 "),

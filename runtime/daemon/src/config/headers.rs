@@ -13,10 +13,18 @@ use super::values::Unique;
 const OWN: [HeaderName; 9] =
     [ACCEPT_ENCODING, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
+/// Those that carry a key in one family or another.
+pub(crate) const CREDENTIALS: [HeaderName; 4] = [
+    AUTHORIZATION,
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+];
+
 /// What common servers accept in one request.
 const MOST: usize = 100;
 
-/// A table of header names and values. `api_key` is the provider's, which sets `authorization` itself.
+/// A table of header names and values. Beside the provider's `api_key` none may carry another.
 pub(super) fn read(value: &Value<'_>, api_key: Option<&Value<'_>>) -> Option<HeaderMap> {
     let table = value.table()?;
     let number = table.entries().len();
@@ -42,7 +50,7 @@ fn header_name(name: &str, value: &Value<'_>, api_key: Option<&Value<'_>>) -> Op
         return value.reject_key("is a header that seamd sets itself");
     }
     match api_key {
-        Some(key) if header == AUTHORIZATION => {
+        Some(key) if CREDENTIALS.contains(&header) => {
             value.reject_key_beside("stands beside api_key, which sets it", key.key_span(), "api_key is here")
         }
         _ => Some(header),

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use toml::de::DeTable;
 
 pub mod base_url;
-mod headers;
+pub(crate) mod headers;
 pub mod log;
 pub mod plugin;
 pub mod provider;
@@ -46,7 +46,7 @@ pub use plugin::Plugin;
 pub use provider::{ApiKey, Family, HttpVersion, Pace, Provider, Recorded, Remote, Upstream};
 pub use reload::Reload;
 pub use report::{Fault, Report};
-pub use route::{Route, RoutePath};
+pub use route::{Passthrough, Route};
 pub use server::{AdminAddress, Server};
 pub use source::Source;
 
@@ -68,6 +68,8 @@ pub struct Config {
     pub providers: Vec<Arc<Provider>>,
     /// `[[route]]`, in the order of the file; never empty, paths are unique.
     pub routes: Vec<Route>,
+    /// `[[passthrough]]`, in the order of the file; paths are unique.
+    pub passthroughs: Vec<Passthrough>,
     /// `[[plugin]]`: the order is the order of the ladder; explicit names are unique.
     pub plugins: Vec<Plugin>,
 }
@@ -177,6 +179,7 @@ fn read(root: Table<'_>, file: &Path) -> Option<Config> {
     let reload = reload::read(&root);
     let providers = provider::read_all(&root);
     let routes = route::read_all(&root, &providers);
+    let passthroughs = route::read_passthroughs(&root, &providers);
     let plugins = plugin::read_all(&root);
     root.finish();
     Some(Config {
@@ -186,6 +189,7 @@ fn read(root: Table<'_>, file: &Path) -> Option<Config> {
         reload: reload?,
         providers: providers.into_values()?,
         routes: routes?,
+        passthroughs: passthroughs?,
         plugins: plugins?,
     })
 }

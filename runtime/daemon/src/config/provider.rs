@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::HeaderMap;
+use http::header::{AUTHORIZATION, HeaderName};
+use seam_wire::Protocol;
 
 use super::base_url::{self, BaseUrl};
 use super::headers;
@@ -30,7 +32,12 @@ const TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::
 const POOL_IDLE: RangeInclusive<usize> = 0..=65536;
 const PACES: RangeInclusive<Duration> = Duration::from_micros(1)..=Duration::from_mins(1);
 
-const FAMILIES: [(&str, Family); 1] = [("openai", Family::OpenAi)];
+const FAMILIES: [(&str, Family); 4] = [
+    ("openai", Family::OpenAi),
+    ("azure", Family::Azure),
+    ("anthropic", Family::Anthropic),
+    ("gemini", Family::Gemini),
+];
 const VERSIONS: [(&str, HttpVersion); 3] =
     [("auto", HttpVersion::Auto), ("1.1", HttpVersion::Http1), ("2", HttpVersion::Http2)];
 
@@ -48,8 +55,14 @@ pub struct Provider {
 /// A family of providers: which wires they speak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Family {
-    /// The wires of OpenAI.
+    /// The wires of OpenAI, and of its many imitators.
     OpenAi,
+    /// The wires of OpenAI at Azure: the key goes into another header.
+    Azure,
+    /// The wire of Anthropic.
+    Anthropic,
+    /// The wire of Gemini.
+    Gemini,
 }
 
 impl Family {
@@ -58,6 +71,32 @@ impl Family {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",
+            Self::Azure => "azure",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// Whether providers of the family speak the protocol.
+    #[must_use]
+    pub const fn speaks(self, protocol: Protocol) -> bool {
+        match protocol {
+            Protocol::OpenAiChat | Protocol::OpenAiCompletions | Protocol::OpenAiResponses => {
+                matches!(self, Self::OpenAi | Self::Azure)
+            }
+            Protocol::AnthropicMessages => matches!(self, Self::Anthropic),
+            Protocol::Gemini => matches!(self, Self::Gemini),
+        }
+    }
+
+    /// The header that carries the key.
+    #[must_use]
+    pub const fn key_header(self) -> HeaderName {
+        match self {
+            Self::OpenAi => AUTHORIZATION,
+            Self::Azure => HeaderName::from_static("api-key"),
+            Self::Anthropic => HeaderName::from_static("x-api-key"),
+            Self::Gemini => HeaderName::from_static("x-goog-api-key"),
         }
     }
 }
@@ -93,7 +132,7 @@ pub struct Remote {
     /// read. Default: `None`.
     pub ca_file: Option<PathBuf>,
     /// Headers to add to each request; each value is marked sensitive. None of them is one that frames the message.
-    /// With `api_key` given, `authorization` is not among them. Default: none.
+    /// With `api_key` given, none of them is one that carries a key. Default: none.
     pub headers: HeaderMap,
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::table::{Table, Value, shown};
+use super::table::{Table, Value, all, shown};
 use super::values::{count, duration, path, size, socket_address};
 
 /// Loopback, so that a daemon which nobody configured serves nobody else's machine.
@@ -29,7 +29,16 @@ pub const DEFAULT_MAX_RESPONSE: usize = 64 << 20;
 /// event. Sixteen mebibytes hold those, and an endless line fails before it hurts.
 pub const DEFAULT_MAX_FRAME: usize = 16 << 20;
 
+/// Well under the half minute that load balancers and clients commonly give a silent connection, and seldom enough to
+/// cost nothing.
+pub const DEFAULT_KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// As long as common web servers wait for a client that reads nothing. Until then its provider's call is held as well.
+pub const DEFAULT_SEND_TIMEOUT: Duration = Duration::from_secs(60);
+
 const DRAIN_TIMEOUTS: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_hours(1);
+const KEEPALIVES: RangeInclusive<Duration> = Duration::ZERO..=Duration::from_hours(1);
+const SEND_TIMEOUTS: RangeInclusive<Duration> = Duration::from_millis(1)..=Duration::from_hours(1);
 const WORKERS: RangeInclusive<usize> = 1..=1024;
 const BOUNDS: RangeInclusive<usize> = 1 << 10..=1 << 30;
 
@@ -52,6 +61,15 @@ pub struct Server {
     pub max_response: usize,
     /// The longest frame of a stream in bytes, 1 KiB to 1 GiB. Default: [`DEFAULT_MAX_FRAME`].
     pub max_frame: usize,
+    /// How long a stream may be silent before the client is sent what keeps it from giving up, at most one hour; zero
+    /// sends nothing. Default: [`DEFAULT_KEEPALIVE`].
+    pub keepalive: Duration,
+    /// How long a client may take nothing of what waits for it before its connection ends, 1 ms to 1 h.
+    /// Default: [`DEFAULT_SEND_TIMEOUT`].
+    pub send_timeout: Duration,
+    /// Origins of web pages that may ask beside those of this machine. Default: none, because any page that is open in a
+    /// browser here could spend the operator's key.
+    pub allow_origins: Vec<String>,
     /// Where private copies of plugins are kept. Default: `None`, a fresh private folder in the system's folder for
     /// temporary files, because the copies are of no use to the next process.
     pub state_dir: Option<PathBuf>,
@@ -114,6 +132,11 @@ pub(super) fn read(root: &Table<'_>) -> Option<Server> {
         max_request: bound("max_request", DEFAULT_MAX_REQUEST),
         max_response: bound("max_response", DEFAULT_MAX_RESPONSE),
         max_frame: bound("max_frame", DEFAULT_MAX_FRAME),
+        keepalive: table.read("keepalive", |value| duration(value, KEEPALIVES)).unwrap_or(DEFAULT_KEEPALIVE),
+        send_timeout: table
+            .read("send_timeout", |value| duration(value, SEND_TIMEOUTS))
+            .unwrap_or(DEFAULT_SEND_TIMEOUT),
+        allow_origins: table.read("allow_origins", origins).unwrap_or_default(),
         state_dir: table.read("state_dir", path),
     };
     differ(&table, &server);
@@ -128,6 +151,21 @@ fn admin(value: &Value<'_>) -> Option<AdminAddress> {
         Ok(address) => Some(address),
         Err(error) => value.reject(format!("is {error}")),
     }
+}
+
+fn origins(value: &Value<'_>) -> Option<Vec<String>> {
+    let list = value.list("a list of origins such as \"https://app.example\"")?;
+    all(list.iter().map(|origin| {
+        let text = origin.text("an origin such as \"https://app.example\"")?;
+        let host = text.split_once("://").map(|(_, host)| host);
+        if host.is_some_and(|host| !host.is_empty() && !host.contains('/')) {
+            return Some(text.to_ascii_lowercase());
+        }
+        origin.reject(format!(
+            "is {}, which is not an origin; write a scheme and a host such as \"https://app.example\"",
+            shown(text)
+        ))
+    }))
 }
 
 /// Both surfaces on one address would only fail when the second is bound.

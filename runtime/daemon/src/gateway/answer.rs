@@ -9,11 +9,13 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use seam_host::LoadedObserver;
 use seam_plugin_api::Outcome;
+use seam_wire::{Blame, Failure};
 use tokio::time::Sleep;
 
 use super::invocations::{Ended, InvocationNotes, Record};
 use super::phase::{Phase, Phases};
-use crate::seam::{Failure, Seam};
+use super::quiet::Quiet;
+use crate::seam::Seam;
 use crate::upstream::{Source, UpstreamError};
 
 /// How much is gathered before it is handed on although more is ready: enough to make the cost of a write small beside
@@ -36,6 +38,8 @@ pub struct StreamedAnswer {
     /// Runs from the first wait after the end marker.
     grace: Option<Pin<Box<Sleep>>>,
     status: u16,
+    /// Says when the client has been sent nothing for too long; `None` if that is not watched.
+    quiet: Option<Quiet>,
     /// Whether the end has been written down.
     closed: bool,
 }
@@ -49,8 +53,10 @@ impl StreamedAnswer {
         record: Record,
         phases: Phases,
         status: u16,
+        quiet: Option<Quiet>,
     ) -> Self {
-        Self { source: Some(source), seam, record, phases, out: BytesMut::new(), grace: None, status, closed: false }
+        let source = Some(source);
+        Self { source, seam, record, phases, out: BytesMut::new(), grace: None, status, quiet, closed: false }
     }
 
     /// The next bytes for the client, or `None` at the end of the answer.
@@ -59,7 +65,9 @@ impl StreamedAnswer {
             if self.phases.has_changed() && self.phases.now() == Phase::Cut {
                 self.shut_down();
             }
-            self.gather(cx);
+            let now = Instant::now();
+            self.gather(cx, now);
+            self.break_silence(cx, now);
         }
         if !self.out.is_empty() {
             return Poll::Ready(Some(self.out.split().freeze()));
@@ -75,8 +83,7 @@ impl StreamedAnswer {
 
     /// Takes what the provider has ready through the seam. One look at the clock stands for all of it: it arrived
     /// together.
-    fn gather(&mut self, cx: &mut Context<'_>) {
-        let now = Instant::now();
+    fn gather(&mut self, cx: &mut Context<'_>, now: Instant) {
         let arrival = nanos(now.saturating_duration_since(self.record.began()));
         while self.out.len() < MOST_GATHERED {
             let Some(source) = &mut self.source else { return };
@@ -99,6 +106,16 @@ impl StreamedAnswer {
         }
     }
 
+    /// Sends the client what keeps it from giving up, where it has been sent nothing for too long.
+    fn break_silence(&mut self, cx: &mut Context<'_>, now: Instant) {
+        let Some(quiet) = &mut self.quiet else { return };
+        if !self.out.is_empty() {
+            quiet.broken(now);
+        } else if self.source.is_some() && quiet.poll(cx, now).is_ready() {
+            self.seam.keepalive(&mut self.out);
+        }
+    }
+
     /// Whether the provider has said that the answer is over and does not end it.
     fn is_overdue(&mut self, cx: &mut Context<'_>) -> bool {
         self.seam.end_marker_came()
@@ -107,14 +124,14 @@ impl StreamedAnswer {
 
     fn break_off(&mut self, error: &UpstreamError) {
         let message = error.to_string();
-        let failure = Failure { message: &message, kind: "provider_error", code: error.code() };
+        let failure = Failure { message: &message, blame: Blame::Provider, code: error.code() };
         self.seam.fail(failure, Outcome::ProviderError, &mut self.out);
     }
 
     fn shut_down(&mut self) {
         let failure = Failure {
             message: "seamd is shutting down and the time for running streams is over; ask again",
-            kind: "server_error",
+            blame: Blame::Seamd,
             code: "shutdown",
         };
         self.seam.fail(failure, Outcome::Shutdown, &mut self.out);
@@ -126,18 +143,18 @@ impl StreamedAnswer {
         if std::mem::replace(&mut self.closed, true) {
             return;
         }
-        let outcome = self.seam.outcome().unwrap_or(otherwise);
-        let reports = self.seam.close(outcome);
-        let ladder = self.seam.ladder();
-        let stop = ladder.stop().map(|stop| format!("{} ({}): {}", stop.plugin, stop.observer_id, stop.reason));
-        self.record.end(&Ended {
-            outcome,
-            status: self.status,
-            reports: &reports,
-            chunks: (ladder.chunks_in(), ladder.chunks_out()),
-            reason: stop.as_deref().or(self.seam.failure()),
-        });
+        end(&mut self.seam, &self.record, otherwise, self.status);
     }
+}
+
+/// Tells everyone the end of an invocation whose seam stood: the observers, the log, the metrics.
+pub(super) fn end(seam: &mut Seam<LoadedObserver, InvocationNotes>, record: &Record, otherwise: Outcome, status: u16) {
+    let outcome = seam.outcome().unwrap_or(otherwise);
+    let reports = seam.close(outcome);
+    let ladder = seam.ladder();
+    let stop = ladder.stop().map(|stop| format!("{} ({}): {}", stop.plugin, stop.observer_id, stop.reason));
+    let chunks = (ladder.chunks_in(), ladder.chunks_out());
+    record.end(&Ended { outcome, status, reports: &reports, chunks, reason: stop.as_deref().or(seam.failure()) });
 }
 
 impl Drop for StreamedAnswer {

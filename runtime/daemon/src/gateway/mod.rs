@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   Acceptor ─► Worker (a thread with its own loop) ─► connection ─► Gateway::handle
-//!                                                                      │ route, ChatRequest, ladder
+//!                                                                      │ endpoint, request, ladder
 //!                                                                      ▼
 //!                                          Provider::call ─► StreamedAnswer: polls the provider's bytes
 //!                                                            through the seam, in the client's own task
@@ -11,8 +11,11 @@
 mod answer;
 mod body;
 mod invocations;
+mod origin;
 mod phase;
+mod quiet;
 mod reply;
+mod sending;
 mod server;
 mod service;
 mod worker;

@@ -1,40 +1,51 @@
 //! Replies that seamd makes itself: errors in the protocol of the client, each saying whose fault it was.
 
-use http::header::{CONTENT_TYPE, HeaderValue};
-use http::{Response, StatusCode};
+use http::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use http::{Method, Response, StatusCode};
+use seam_wire::{Blame, Failure, Protocol};
 
 use super::body::ReplyBody;
 use crate::upstream::UpstreamError;
 
-/// Whose fault an error was, in the words that OpenAI's clients know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Blame {
-    Client,
-    Provider,
-    Plugin,
-    Seamd,
+/// Why a request gets no answer of a provider.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) status: StatusCode,
+    blame: Blame,
+    code: &'static str,
+    pub(super) message: String,
+    /// The method that the path answers, where another was used.
+    allow: Option<Method>,
 }
 
-impl Blame {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Client => "invalid_request_error",
-            Self::Provider => "provider_error",
-            Self::Plugin => "plugin_error",
-            Self::Seamd => "server_error",
-        }
+impl Refusal {
+    pub(super) fn new(status: StatusCode, blame: Blame, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, blame, code, message: message.into(), allow: None }
     }
-}
 
-/// An error as JSON.
-pub(super) fn error(status: StatusCode, blame: Blame, code: &str, message: &str) -> Response<ReplyBody> {
-    json(status, seam_wire::error_body(message, blame.as_str(), code))
-}
+    /// A path was asked with a method that it does not answer.
+    pub(super) fn wrong_method(right: Method) -> Self {
+        let message = format!("this path answers {right} alone");
+        let refusal = Self::new(StatusCode::METHOD_NOT_ALLOWED, Blame::Client, "wrong_method", message);
+        Self { allow: Some(right), ..refusal }
+    }
 
-/// The error for a provider that gave no answer.
-pub(super) fn upstream_error(error: &UpstreamError) -> Response<ReplyBody> {
-    let blame = if matches!(error, UpstreamError::NoSuchStream { .. }) { Blame::Client } else { Blame::Provider };
-    self::error(error.status(), blame, error.code(), &error.to_string())
+    /// A provider gave no answer.
+    pub(super) fn of_upstream(error: &UpstreamError) -> Self {
+        let blame = if matches!(error, UpstreamError::NoSuchStream { .. }) { Blame::Client } else { Blame::Provider };
+        Self::new(error.status(), blame, error.code(), error.to_string())
+    }
+
+    /// The refusal as the clients of a protocol read it.
+    pub(super) fn reply(&self, protocol: Protocol) -> Response<ReplyBody> {
+        let failure = Failure { message: &self.message, blame: self.blame, code: self.code };
+        let mut response = json(self.status, protocol.error_body(self.status.as_u16(), &failure));
+        let allow = self.allow.as_ref().and_then(|method| HeaderValue::from_str(method.as_str()).ok());
+        if let Some(method) = allow {
+            response.headers_mut().insert(ALLOW, method);
+        }
+        response
+    }
 }
 
 /// A JSON document.

@@ -5,15 +5,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::phase::{Phase, Phases};
+use super::sending::Sending;
 use super::service::Gateway;
 use super::worker::Workers;
 
@@ -32,6 +33,9 @@ const UNSENT_LIMIT: u32 = 64 * 1024;
 
 /// How long to wait after a failed accept, usually for want of file descriptors, before the next one.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// How often it is told that connections can't be accepted.
+const COMPLAINT_PAUSE: Duration = Duration::from_secs(10);
 
 /// Binds the address that clients connect to.
 ///
@@ -59,18 +63,39 @@ pub struct Acceptor {
 impl Acceptor {
     /// Accepts until the daemon is to end; gives back the workers, which may still have connections to serve.
     pub async fn run(mut self) -> Workers {
+        let mut complaints = Complaints::default();
         loop {
             tokio::select! {
                 accepted = self.listener.accept() => match accepted.and_then(|(connection, _)| connection.into_std()) {
                     Ok(connection) => self.workers.assign(connection),
                     Err(error) => {
-                        tracing::warn!(%error, "a connection could not be accepted");
+                        complaints.tell(&error);
                         tokio::time::sleep(ACCEPT_PAUSE).await;
                     }
                 },
                 phase = self.phases.next() => if phase != Phase::Running { return self.workers },
             }
         }
+    }
+}
+
+/// Connections that could not be accepted: told at once and then seldom, as there are dozens a second while the process is
+/// out of file descriptors.
+#[derive(Default)]
+struct Complaints {
+    told: Option<Instant>,
+    untold: u64,
+}
+
+impl Complaints {
+    fn tell(&mut self, error: &io::Error) {
+        if self.told.is_some_and(|told| told.elapsed() < COMPLAINT_PAUSE) {
+            self.untold += 1;
+            return;
+        }
+        self.told = Some(Instant::now());
+        let untold = std::mem::take(&mut self.untold);
+        tracing::warn!(%error, untold, "a connection could not be accepted");
     }
 }
 
@@ -81,6 +106,7 @@ pub(super) async fn serve_connection(connection: std::net::TcpStream, gateway: A
         Err(error) => return tracing::debug!(%error, "a connection could not be set up"),
     };
     let mut phases = gateway.phases.clone();
+    let send_timeout = gateway.snapshot.load().config.server.send_timeout;
     let service = service_fn(move |request| {
         let gateway = Arc::clone(&gateway);
         // On the heap, so that what it took to make an answer is given back while the answer streams.
@@ -92,7 +118,7 @@ pub(super) async fn serve_connection(connection: std::net::TcpStream, gateway: A
         .max_buf_size(CONNECTION_BUFFER)
         // A piece is small and its framing smaller: one copy of both costs less than a list of three for the kernel.
         .writev(false)
-        .serve_connection(TokioIo::new(connection), service);
+        .serve_connection(Sending::new(connection, send_timeout), service);
     let mut connection = pin!(connection);
     if phases.now() != Phase::Running {
         connection.as_mut().graceful_shutdown();

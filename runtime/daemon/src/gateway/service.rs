@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwap;
 use bytes::{Bytes, BytesMut};
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST,
-    HeaderMap, HeaderName, HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
+    ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderName,
+    HeaderValue, TE, TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -16,13 +16,16 @@ use seam_host::{FactoryFault, LoadedObserver};
 use seam_ladder::{Ladder, Pulse, Rung};
 use seam_plugin_api::abi::Invocation;
 use seam_plugin_api::{CallClass, Outcome};
-use seam_wire::ChatRequest;
+use seam_wire::{Asked, Blame, Endpoint, Framing, Protocol, Request as AskedFor, path_below_version};
 
+use super::answer::end;
 use super::answer::{StreamedAnswer, nanos};
 use super::body::ReplyBody;
-use super::invocations::{Ended, Invocations, Record, Watched};
+use super::invocations::{Ended, InvocationNotes, Invocations, Record, Watched};
+use super::origin;
 use super::phase::{Phase, Phases};
-use super::reply::{Blame, error, json, upstream_error};
+use super::quiet::Quiet;
+use super::reply::{Refusal, json};
 use crate::metrics::Metrics;
 use crate::seam::Seam;
 use crate::snapshot::{Snapshot, SnapshotRoute};
@@ -69,11 +72,8 @@ pub struct Gateway {
     pub phases: Phases,
 }
 
-/// The reply that says why there is no other.
-type Refused = Box<Response<ReplyBody>>;
-
-/// A reply, or the one that says why there is none.
-type Handled = Result<Response<ReplyBody>, Refused>;
+/// A reply, or why there is none.
+type Handled = Result<Response<ReplyBody>, Box<Refusal>>;
 
 /// An invocation whose ladder stands and whose provider has not been called yet.
 struct Begun {
@@ -87,28 +87,41 @@ impl Gateway {
     pub async fn handle(&self, request: Request<Incoming>) -> Response<ReplyBody> {
         let snapshot = self.snapshot.load_full();
         let mut phases = self.phases.clone();
+        let protocol = protocol_of(request.uri().path());
         let handled = tokio::select! {
             handled = self.route(&snapshot, request) => handled,
             // Whoever has no answer by then would otherwise see the connection go.
             () = phases.cut() => Err(Box::new(shutting_down())),
         };
-        let response = handled.unwrap_or_else(|refused| *refused);
+        let response = handled.unwrap_or_else(|refusal| refusal.reply(protocol));
         self.metrics.request(response.status());
         response
     }
 
     async fn route(&self, snapshot: &Arc<Snapshot>, request: Request<Incoming>) -> Handled {
-        if request.uri().path() == "/v1/models" {
-            self.models(snapshot, request).await
-        } else {
-            self.chat(snapshot, request).await
+        if !origin::is_allowed(request.headers(), &snapshot.config.server.allow_origins) {
+            let message = "a web page of another origin may not ask; list it in server.allow_origins if it should";
+            return Err(Box::new(Refusal::new(StatusCode::FORBIDDEN, Blame::Client, "origin_not_allowed", message)));
         }
+        let path = request.uri().path().to_owned();
+        if let Some(asked) = Endpoint::find(&path) {
+            // Never passed through: a list that is too wide must not let answers past the observers.
+            let route = snapshot.route(asked.endpoint).ok_or_else(|| Box::new(no_route(snapshot, &path)))?.clone();
+            return self.invoke(snapshot, route, &asked, request).await;
+        }
+        if let Some(provider) = snapshot.passthrough(&path) {
+            return self.pass_through(snapshot, provider, request).await;
+        }
+        if path == "/v1/models" {
+            return self.models(snapshot, request).await;
+        }
+        Err(Box::new(no_route(snapshot, &path)))
     }
 
-    /// The models of the provider that chat completions go to.
+    /// The models of the provider of the first route.
     async fn models(&self, snapshot: &Snapshot, request: Request<Incoming>) -> Handled {
         if request.method() != Method::GET {
-            return Err(Box::new(wrong_method(Method::GET)));
+            return Err(Box::new(Refusal::wrong_method(Method::GET)));
         }
         let Some(route) = snapshot.routes.first() else {
             return Err(Box::new(no_route(snapshot, request.uri().path())));
@@ -116,52 +129,66 @@ impl Gateway {
         if let Some(names) = route.provider.recorded_models() {
             return Ok(json(StatusCode::OK, seam_wire::models_body(&names, route.provider.name())));
         }
-        let (head, _) = request.into_parts();
+        self.pass_through(snapshot, &route.provider, request).await
+    }
+
+    /// Lets a request through that no observer is to see.
+    async fn pass_through(&self, snapshot: &Snapshot, provider: &Provider, request: Request<Incoming>) -> Handled {
+        let (head, body) = request.into_parts();
         let call = Call {
-            method: Method::GET,
-            path: "/models",
+            method: head.method,
+            path: path_below_version(head.uri.path()).to_owned(),
             query: head.uri.query().map(str::to_owned),
             headers: forwarded(&head.headers),
-            body: Bytes::new(),
+            body: collect_request(&head.headers, body, snapshot.max_request).await?,
             model: String::new(),
             stream: false,
         };
-        let answer = route.provider.call(&self.pool, call).await.map_err(|error| Box::new(upstream_error(&error)))?;
-        Ok(passed_on(answer))
+        let answer = provider.call(&self.pool, call).await.map_err(|error| Box::new(Refusal::of_upstream(&error)))?;
+        passed_on(answer).map_err(Box::new)
     }
 
-    async fn chat(&self, snapshot: &Arc<Snapshot>, request: Request<Incoming>) -> Handled {
-        let path = request.uri().path();
-        let route = snapshot.route(path).ok_or_else(|| Box::new(no_route(snapshot, path)))?.clone();
+    /// Calls a provider and runs its answer through the ladder.
+    async fn invoke(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        route: SnapshotRoute,
+        asked: &Asked<'_>,
+        request: Request<Incoming>,
+    ) -> Handled {
         if request.method() != Method::POST {
-            return Err(Box::new(wrong_method(Method::POST)));
+            return Err(Box::new(Refusal::wrong_method(Method::POST)));
         }
         if self.phases.now() != Phase::Running {
             return Err(Box::new(shutting_down()));
         }
         let (head, body) = request.into_parts();
-        let body = collect_request(body, snapshot.max_request).await?;
-        let chat = ChatRequest::read(&body).map_err(|message| {
+        let body = collect_request(&head.headers, body, snapshot.max_request).await?;
+        let protocol = asked.endpoint.protocol();
+        let mut read = protocol.read_request(&body).map_err(|message| {
             let message = format!("the request's body {message}");
-            Box::new(error(StatusCode::BAD_REQUEST, Blame::Client, "invalid_body", &message))
+            Box::new(Refusal::new(StatusCode::BAD_REQUEST, Blame::Client, "invalid_body", message))
         })?;
-        let (model, stream) = (chat.model.clone(), chat.stream);
-        let invocation = Arc::new(invocation(&head.headers, &route, chat)?);
+        if let Some(model) = asked.model.filter(|_| read.model.is_empty()) {
+            model.clone_into(&mut read.model);
+        }
+        let (model, stream) = (read.model.clone(), asked.stream.unwrap_or(read.stream));
+        let invocation = Arc::new(invocation(&head.headers, &route, read)?);
         let begun = self.begin(snapshot, invocation)?;
         let call = Call {
             method: Method::POST,
-            path: route.provider_path,
+            path: path_below_version(head.uri.path()).to_owned(),
             query: head.uri.query().map(str::to_owned),
             headers: forwarded(&head.headers),
             body,
             model,
             stream,
         };
-        self.answer(snapshot, &route.provider, begun, call).await
+        self.answer(snapshot, &route.provider, protocol, begun, call).await
     }
 
     /// Makes the ladder of an invocation.
-    fn begin(&self, snapshot: &Snapshot, invocation: Arc<Invocation>) -> Result<Begun, Refused> {
+    fn begin(&self, snapshot: &Snapshot, invocation: Arc<Invocation>) -> Result<Begun, Box<Refusal>> {
         let generation = Arc::clone(&snapshot.generation);
         let rungs: Vec<Rung<LoadedObserver>> =
             generation.rungs(&invocation).map_err(|failed| Box::new(not_made(failed, &invocation)))?;
@@ -180,52 +207,64 @@ impl Gateway {
 
     /// Calls the provider and gives its answer the way that it needs. Until the head is there, the call hangs on this
     /// future: hyper drops it when the client goes.
-    async fn answer(&self, snapshot: &Snapshot, provider: &Provider, begun: Begun, call: Call) -> Handled {
+    async fn answer(
+        &self,
+        snapshot: &Snapshot,
+        provider: &Provider,
+        protocol: Protocol,
+        begun: Begun,
+        call: Call,
+    ) -> Handled {
         let Begun { ladder, record, invocation } = begun;
-        let mut unanswered = Unanswered {
-            seam: Some(Seam::new(ladder, record.notes(), snapshot.max_frame)),
-            record: Some(record),
-            phases: self.phases.clone(),
-        };
+        let mut unanswered = Unanswered { open: Some((ladder, record)), phases: self.phases.clone() };
         let asked_for_stream = call.stream;
-        let answer = match provider.call(&self.pool, call).await {
-            Ok(answer) => answer,
-            Err(failed) => {
-                let reply = upstream_error(&failed);
-                unanswered.end(Outcome::ProviderError, reply.status().as_u16(), Some(&failed.to_string()));
-                return Ok(tagged(reply, &invocation));
-            }
+        let reply = match provider.call(&self.pool, call).await {
+            Ok(answer) => self.observed(snapshot, protocol, asked_for_stream, answer, &mut unanswered).await,
+            Err(failed) => Err(Refusal::of_upstream(&failed)),
         };
-        if !answer.status.is_success() {
-            unanswered.end(
-                Outcome::ProviderError,
-                answer.status.as_u16(),
-                Some("the provider answered with an error status"),
-            );
-            return Ok(tagged(passed_on(answer), &invocation));
-        }
-        if let Some(encoding) = answer.headers.get(CONTENT_ENCODING).filter(|value| *value != "identity") {
-            let message = format!(
-                "the provider answered in content encoding {encoding:?}, which was not asked for and cannot be observed"
-            );
-            unanswered.end(Outcome::ProviderError, 502, Some(&message));
-            let reply = error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_content_encoding", &message);
-            return Ok(tagged(reply, &invocation));
-        }
-        let reply = if is_streamed(&answer.headers, asked_for_stream) {
-            self.streamed(answer, &mut unanswered)
-        } else {
-            self.whole(snapshot, answer, &mut unanswered).await
-        };
+        let reply = reply.unwrap_or_else(|refusal| {
+            unanswered.end(Outcome::ProviderError, refusal.status.as_u16(), Some(&refusal.message));
+            refusal.reply(protocol)
+        });
         Ok(tagged(reply, &invocation))
     }
 
-    fn streamed(&self, answer: Answer, unanswered: &mut Unanswered) -> Response<ReplyBody> {
-        let (Some(seam), Some(record)) = (unanswered.seam.take(), unanswered.record.take()) else {
-            return error(StatusCode::INTERNAL_SERVER_ERROR, Blame::Seamd, "internal", "the answer was taken twice");
-        };
+    /// A provider's answer on its way to the client.
+    async fn observed(
+        &self,
+        snapshot: &Snapshot,
+        protocol: Protocol,
+        asked_for_stream: bool,
+        answer: Answer,
+        unanswered: &mut Unanswered,
+    ) -> Result<Response<ReplyBody>, Refusal> {
+        if !answer.status.is_success() {
+            let status = answer.status.as_u16();
+            let reply = passed_on(answer)?;
+            unanswered.end(Outcome::ProviderError, status, Some("the provider answered with an error status"));
+            return Ok(reply);
+        }
+        let answer = answer.decoded().map_err(|error| Refusal::of_upstream(&error))?;
+        match framing_of(&answer.headers, protocol, asked_for_stream) {
+            Some(framing) => {
+                let Some((ladder, record)) = unanswered.open.take() else { return Err(taken_twice()) };
+                let seam = Seam::new(protocol, framing, ladder, record.notes(), snapshot.max_frame);
+                let quiet = Quiet::new(snapshot.config.server.keepalive);
+                Ok(self.streamed(answer, seam, record, quiet))
+            }
+            None => self.whole(snapshot, protocol, answer, unanswered).await,
+        }
+    }
+
+    fn streamed(
+        &self,
+        answer: Answer,
+        seam: Seam<LoadedObserver, InvocationNotes>,
+        record: Record,
+        quiet: Option<Quiet>,
+    ) -> Response<ReplyBody> {
         let status = answer.status;
-        let streamed = StreamedAnswer::new(answer.source, seam, record, self.phases.clone(), status.as_u16());
+        let streamed = StreamedAnswer::new(answer.source, seam, record, self.phases.clone(), status.as_u16(), quiet);
         let mut response = Response::new(ReplyBody::Streamed(Box::new(streamed)));
         *response.status_mut() = status;
         *response.headers_mut() = of_the_message(&answer.headers);
@@ -236,37 +275,36 @@ impl Gateway {
     }
 
     /// An answer that is not streamed: gathered, shown to the ladder at once, sent on whole.
-    async fn whole(&self, snapshot: &Snapshot, answer: Answer, unanswered: &mut Unanswered) -> Response<ReplyBody> {
+    async fn whole(
+        &self,
+        snapshot: &Snapshot,
+        protocol: Protocol,
+        answer: Answer,
+        unanswered: &mut Unanswered,
+    ) -> Result<Response<ReplyBody>, Refusal> {
         let Answer { status, headers, source } = answer;
-        let body = match collect_answer(source, snapshot.max_response).await {
-            Ok(body) => body,
-            Err(reply) => {
-                let (reply, reason) = *reply;
-                unanswered.end(Outcome::ProviderError, reply.status().as_u16(), Some(&reason));
-                return reply;
-            }
-        };
+        let body = collect_answer(source, snapshot.max_response).await?;
         if !may_be_json(&body) {
             let reason = "the provider's answer is neither JSON nor a stream of events, and cannot be observed";
-            unanswered.end(Outcome::ProviderError, 502, Some(reason));
-            return error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_not_json", reason);
+            return Err(Refusal::new(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_not_json", reason));
         }
-        let (Some(seam), Some(record)) = (&mut unanswered.seam, &mut unanswered.record) else {
-            return error(StatusCode::INTERNAL_SERVER_ERROR, Blame::Seamd, "internal", "the answer was taken twice");
-        };
+        let Some((ladder, mut record)) = unanswered.open.take() else { return Err(taken_twice()) };
+        let mut seam = Seam::new(protocol, Framing::Sse, ladder, record.notes(), snapshot.max_frame);
         let now = Instant::now();
         record.first_byte(now);
         let sent = seam.whole(&body, nanos(now.saturating_duration_since(record.began())));
-        unanswered.end(Outcome::Completed, status.as_u16(), None);
+        // An error that calls itself a success would be read as an empty answer.
+        let status = if seam.is_mere_error() { StatusCode::BAD_GATEWAY } else { status };
+        end(&mut seam, &record, Outcome::Completed, status.as_u16());
         let mut response = Response::new(ReplyBody::whole(sent));
         *response.status_mut() = status;
         *response.headers_mut() = of_the_message(&headers);
-        response
+        Ok(response)
     }
 }
 
 /// The reply where an observer that must not be missing could not be made. Those that were made learn that it is over.
-fn not_made(failed: FactoryFault, invocation: &Arc<Invocation>) -> Response<ReplyBody> {
+fn not_made(failed: FactoryFault, invocation: &Arc<Invocation>) -> Refusal {
     let message = failed.to_string();
     tracing::warn!(
         plugin = &*failed.plugin,
@@ -276,36 +314,31 @@ fn not_made(failed: FactoryFault, invocation: &Arc<Invocation>) -> Response<Repl
         "an observer could not be made"
     );
     Ladder::new(failed.made, Arc::clone(invocation), Arc::new(Pulse::default())).close(Outcome::ObserverFault);
-    error(StatusCode::SERVICE_UNAVAILABLE, Blame::Plugin, "observer_fault", &message)
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Blame::Plugin, "observer_fault", message)
 }
 
 /// The reply to whoever asks, or still waits for a provider, when the daemon ends.
-fn shutting_down() -> Response<ReplyBody> {
+fn shutting_down() -> Refusal {
     let message = "seamd is shutting down and takes no new streams; ask again";
-    error(StatusCode::SERVICE_UNAVAILABLE, Blame::Seamd, "shutdown", message)
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, Blame::Seamd, "shutdown", message)
+}
+
+fn taken_twice() -> Refusal {
+    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, Blame::Seamd, "internal", "the answer was taken twice")
 }
 
 /// An invocation until it is answered. Dropped before: the client is gone, or the daemon ends.
 struct Unanswered {
-    seam: Option<Seam<LoadedObserver, super::invocations::InvocationNotes>>,
-    record: Option<Record>,
+    open: Option<(Ladder<LoadedObserver>, Record)>,
     phases: Phases,
 }
 
 impl Unanswered {
-    fn end(&mut self, otherwise: Outcome, status: u16, reason: Option<&str>) {
-        let (Some(mut seam), Some(record)) = (self.seam.take(), self.record.take()) else { return };
-        let outcome = seam.outcome().unwrap_or(otherwise);
-        let reports = seam.close(outcome);
-        let ladder = seam.ladder();
-        let stop = ladder.stop().map(|stop| format!("{} ({}): {}", stop.plugin, stop.observer_id, stop.reason));
-        record.end(&Ended {
-            outcome,
-            status,
-            reports: &reports,
-            chunks: (ladder.chunks_in(), ladder.chunks_out()),
-            reason: stop.as_deref().or(reason),
-        });
+    fn end(&mut self, outcome: Outcome, status: u16, reason: Option<&str>) {
+        let Some((mut ladder, record)) = self.open.take() else { return };
+        let reports = ladder.close(outcome);
+        let chunks = (ladder.chunks_in(), ladder.chunks_out());
+        record.end(&Ended { outcome, status, reports: &reports, chunks, reason });
     }
 }
 
@@ -320,19 +353,19 @@ impl Drop for Unanswered {
 }
 
 /// What is known of an invocation when it begins.
-fn invocation(headers: &HeaderMap, route: &SnapshotRoute, chat: ChatRequest) -> Result<Invocation, Refused> {
+fn invocation(headers: &HeaderMap, route: &SnapshotRoute, asked: AskedFor) -> Result<Invocation, Box<Refusal>> {
     let id = uuid::Uuid::now_v7();
     let invocation_id = id.to_string();
     let turn_id = text_of(headers, &TURN_ID).map_or_else(|| invocation_id.clone(), str::to_owned);
     Ok(Invocation {
         call_class: call_class(headers, route.call_class)?,
         turn_id,
-        model: chat.model,
+        model: asked.model,
         provider: route.provider.name().to_owned(),
         family: route.provider.family().to_owned(),
-        system_prompt: chat.system_prompt,
-        messages: chat.messages,
-        tool_names: chat.tool_names,
+        system_prompt: asked.system_prompt,
+        messages: asked.messages,
+        tool_names: asked.tool_names,
         // The random half of the id.
         seed: id.as_u64_pair().1,
         correlation: correlation(headers),
@@ -340,12 +373,12 @@ fn invocation(headers: &HeaderMap, route: &SnapshotRoute, chat: ChatRequest) -> 
     })
 }
 
-fn call_class(headers: &HeaderMap, default: CallClass) -> Result<CallClass, Refused> {
+fn call_class(headers: &HeaderMap, default: CallClass) -> Result<CallClass, Box<Refusal>> {
     let Some(value) = headers.get(&CALL_CLASS) else { return Ok(default) };
     value.to_str().ok().and_then(CallClass::from_name).ok_or_else(|| {
         let known: Vec<&str> = CallClass::ALL.iter().map(|class| class.as_str()).collect();
         let message = format!("the header {CALL_CLASS} says {value:?}; it may say {}", known.join(", "));
-        Box::new(error(StatusCode::BAD_REQUEST, Blame::Client, "invalid_call_class", &message))
+        Box::new(Refusal::new(StatusCode::BAD_REQUEST, Blame::Client, "invalid_call_class", message))
     })
 }
 
@@ -361,7 +394,11 @@ fn correlation(headers: &HeaderMap) -> Vec<(String, String)> {
     values.collect()
 }
 
-async fn collect_request(body: Incoming, limit: usize) -> Result<Bytes, Refused> {
+async fn collect_request(headers: &HeaderMap, body: Incoming, limit: usize) -> Result<Bytes, Box<Refusal>> {
+    let announced = text_of(headers, &CONTENT_LENGTH).and_then(|length| length.parse::<u64>().ok());
+    if announced.is_some_and(|length| length > limit as u64) {
+        return Err(Box::new(request_too_large(limit)));
+    }
     let mut body = Limited::new(body, limit);
     let mut whole = BytesMut::new();
     loop {
@@ -374,8 +411,7 @@ async fn collect_request(body: Incoming, limit: usize) -> Result<Bytes, Refused>
                 continue;
             }
             Ok(Some(Err(failed))) if failed.is::<LengthLimitError>() => {
-                let message = format!("the request's body is over {limit} bytes, which is server.max_request");
-                (StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", message)
+                return Err(Box::new(request_too_large(limit)));
             }
             Ok(Some(Err(failed))) => {
                 let message = format!("the request's body did not arrive: {failed}");
@@ -386,12 +422,17 @@ async fn collect_request(body: Incoming, limit: usize) -> Result<Bytes, Refused>
                 (StatusCode::REQUEST_TIMEOUT, "request_timeout", message)
             }
         };
-        return Err(Box::new(error(status, Blame::Client, code, &message)));
+        return Err(Box::new(Refusal::new(status, Blame::Client, code, message)));
     }
 }
 
-/// Gathers an answer that is not streamed; or the reply that says why it cannot be, and the reason for the log.
-async fn collect_answer(mut source: Source, limit: usize) -> Result<Bytes, Box<(Response<ReplyBody>, String)>> {
+fn request_too_large(limit: usize) -> Refusal {
+    let message = format!("the request's body is over {limit} bytes, which is server.max_request");
+    Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, Blame::Client, "request_too_large", message)
+}
+
+/// Gathers an answer that is not streamed.
+async fn collect_answer(mut source: Source, limit: usize) -> Result<Bytes, Refusal> {
     let mut body = BytesMut::new();
     loop {
         let data = std::future::poll_fn(|cx| source.poll_data(cx, Instant::now())).await;
@@ -400,10 +441,14 @@ async fn collect_answer(mut source: Source, limit: usize) -> Result<Bytes, Box<(
             Some(Ok(data)) if body.len() + data.len() <= limit => body.extend_from_slice(&data),
             Some(Ok(_)) => {
                 let reason = format!("the provider's answer is over {limit} bytes, which is server.max_response");
-                let reply = error(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_answer_too_large", &reason);
-                return Err(Box::new((reply, reason)));
+                return Err(Refusal::new(
+                    StatusCode::BAD_GATEWAY,
+                    Blame::Provider,
+                    "provider_answer_too_large",
+                    reason,
+                ));
             }
-            Some(Err(failed)) => return Err(Box::new((upstream_error(&failed), failed.to_string()))),
+            Some(Err(failed)) => return Err(Refusal::of_upstream(&failed)),
         }
     }
 }
@@ -442,12 +487,20 @@ fn of_the_message(headers: &HeaderMap) -> HeaderMap {
     kept
 }
 
-/// Whether an answer is a stream of events: one that says so, and one that was asked for as a stream and does not say
-/// that it is JSON. What is neither in the end is refused, as nothing of it could be observed.
-fn is_streamed(headers: &HeaderMap, asked_for_stream: bool) -> bool {
+/// How an answer's frames are told apart; `None` for one that is whole. A stream of events is one that says so, and one
+/// that was asked for as a stream and does not say that it is JSON. What is neither in the end is refused, as nothing of
+/// it could be observed.
+fn framing_of(headers: &HeaderMap, protocol: Protocol, asked_for_stream: bool) -> Option<Framing> {
     let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    kind == "text/event-stream" || (asked_for_stream && kind != "application/json" && !kind.ends_with("+json"))
+    let is_json = kind == "application/json" || kind.ends_with("+json");
+    match (asked_for_stream, is_json) {
+        _ if kind == "text/event-stream" => Some(Framing::Sse),
+        // What Gemini streams without `alt=sse`.
+        (true, true) if protocol == Protocol::Gemini => Some(Framing::JsonArray),
+        (true, false) => Some(Framing::Sse),
+        _ => None,
+    }
 }
 
 /// Whether a whole answer can be JSON.
@@ -457,11 +510,15 @@ fn may_be_json(body: &[u8]) -> bool {
 }
 
 /// A provider's answer that no observer is to see, as it came.
-fn passed_on(answer: Answer) -> Response<ReplyBody> {
+fn passed_on(answer: Answer) -> Result<Response<ReplyBody>, Refusal> {
+    if answer.status.is_informational() {
+        let message = format!("the provider answered with status {}, which ends no request", answer.status.as_u16());
+        return Err(Refusal::new(StatusCode::BAD_GATEWAY, Blame::Provider, "provider_status", message));
+    }
     let mut response = Response::new(ReplyBody::passed_on(answer.source));
     *response.status_mut() = answer.status;
     *response.headers_mut() = of_the_message(&answer.headers);
-    response
+    Ok(response)
 }
 
 fn tagged(mut response: Response<ReplyBody>, invocation: &Invocation) -> Response<ReplyBody> {
@@ -471,17 +528,22 @@ fn tagged(mut response: Response<ReplyBody>, invocation: &Invocation) -> Respons
     response
 }
 
-fn no_route(snapshot: &Snapshot, path: &str) -> Response<ReplyBody> {
-    let known: Vec<&str> = snapshot.routes.iter().map(|route| route.path).collect();
-    let message = format!("there is no route for {path}; there are {} and /v1/models", known.join(", "));
-    error(StatusCode::NOT_FOUND, Blame::Client, "no_route", &message)
+/// The protocol that a client on this path speaks, as far as the path says it.
+fn protocol_of(path: &str) -> Protocol {
+    match Endpoint::find(path) {
+        Some(asked) => asked.endpoint.protocol(),
+        None if path.starts_with("/v1/messages") => Protocol::AnthropicMessages,
+        None if path.starts_with("/v1beta/") => Protocol::Gemini,
+        None => Protocol::OpenAiChat,
+    }
 }
 
-fn wrong_method(right: Method) -> Response<ReplyBody> {
-    let message = format!("this path answers {right} alone");
-    let mut response = error(StatusCode::METHOD_NOT_ALLOWED, Blame::Client, "wrong_method", &message);
-    if let Ok(value) = HeaderValue::from_str(right.as_str()) {
-        response.headers_mut().insert(http::header::ALLOW, value);
-    }
-    response
+fn no_route(snapshot: &Snapshot, path: &str) -> Refusal {
+    let known: Vec<&str> = snapshot.routes.iter().map(|route| route.endpoint.pattern()).collect();
+    let how = match Endpoint::find(path) {
+        Some(asked) => format!("a [[route]] with path = \"{}\" would make one", asked.endpoint.pattern()),
+        None => "what no observer is to see is let through by a [[passthrough]] that lists it".to_owned(),
+    };
+    let message = format!("there is no route for {path}; there are {} and /v1/models; {how}", known.join(", "));
+    Refusal::new(StatusCode::NOT_FOUND, Blame::Client, "no_route", message)
 }

@@ -3,11 +3,11 @@
 use std::future::{Future as _, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Instant;
 
 use bytes::Bytes;
-use http::header::HOST;
+use http::header::{CONTENT_ENCODING, HOST};
 use http::{HeaderMap, Request, Response, StatusCode, Uri};
 use http_body::Body as _;
 use http_body_util::Full;
@@ -15,6 +15,7 @@ use hyper::body::Incoming;
 use tokio::time::Sleep;
 
 use super::UpstreamError;
+use super::coding::{Decoding, UnknownCoding};
 use super::nudge::Nudge;
 use super::pool::{Connection, Http1, Pool};
 use super::provider::HttpProvider;
@@ -31,7 +32,11 @@ pub struct Answer {
 }
 
 /// The body of a provider's answer. Dropping it ends the call at once.
-pub struct Source(Kind);
+pub struct Source {
+    kind: Kind,
+    /// Undoes what the provider compressed, where the body is to be observed.
+    decoding: Option<Decoding>,
+}
 
 enum Kind {
     Http(Box<HttpSource>),
@@ -59,15 +64,66 @@ struct Silence {
 
 impl Source {
     pub(super) fn recorded(playback: Playback) -> Self {
-        Self(Kind::Recorded(Box::new(playback)))
+        Self { kind: Kind::Recorded(Box::new(playback)), decoding: None }
     }
 
     /// The next bytes, or `None` at the end. `now` is the time of this poll: the caller has read the clock already.
     pub fn poll_data(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Option<Result<Bytes, UpstreamError>>> {
-        match &mut self.0 {
-            Kind::Http(source) => source.poll_data(cx, now),
-            Kind::Recorded(playback) => playback.poll_data(cx).map(|data| data.map(Ok)),
+        loop {
+            let Some(decoding) = &mut self.decoding else { return self.kind.poll_data(cx, now) };
+            match decoding.next() {
+                Ok(None) => {}
+                Ok(Some(data)) => return Poll::Ready(Some(Ok(data))),
+                Err(error) => return Poll::Ready(Some(Err(self.kind.corrupt(&error)))),
+            }
+            let fed = match ready!(self.kind.poll_data(cx, now)) {
+                Some(Ok(read)) => decoding.feed(read),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => {
+                    let rest = decoding.finish().map_err(|error| self.kind.corrupt(&error));
+                    return Poll::Ready(rest.transpose());
+                }
+            };
+            if let Err(error) = fed {
+                return Poll::Ready(Some(Err(self.kind.corrupt(&error))));
+            }
         }
+    }
+}
+
+impl Kind {
+    fn poll_data(&mut self, cx: &mut Context<'_>, now: Instant) -> Poll<Option<Result<Bytes, UpstreamError>>> {
+        match self {
+            Self::Http(source) => source.poll_data(cx, now),
+            Self::Recorded(playback) => playback.poll_data(cx).map(|data| data.map(Ok)),
+        }
+    }
+
+    fn provider(&self) -> String {
+        match self {
+            Self::Http(source) => source.provider.name.clone(),
+            Self::Recorded(_) => String::new(),
+        }
+    }
+
+    fn corrupt(&self, error: &std::io::Error) -> UpstreamError {
+        UpstreamError::Broken { provider: self.provider(), reason: format!("its compressed body is corrupt: {error}") }
+    }
+}
+
+impl Answer {
+    /// The answer with its body as it was before the provider compressed it.
+    ///
+    /// # Errors
+    /// It is compressed in a way that is not known.
+    pub fn decoded(mut self) -> Result<Self, UpstreamError> {
+        let decoding = Decoding::of(&self.headers)
+            .map_err(|UnknownCoding(coding)| UpstreamError::Coding { provider: self.source.kind.provider(), coding })?;
+        if matches!(self.source.kind, Kind::Http(_)) {
+            self.source.decoding = Some(decoding);
+        }
+        self.headers.remove(CONTENT_ENCODING);
+        Ok(self)
     }
 }
 
@@ -242,7 +298,11 @@ impl HttpProvider {
             http1,
             body,
         };
-        Answer { status: head.status, headers: head.headers, source: Source(Kind::Http(Box::new(source))) }
+        Answer {
+            status: head.status,
+            headers: head.headers,
+            source: Source { kind: Kind::Http(Box::new(source)), decoding: None },
+        }
     }
 
     /// The error for a provider that says nothing.

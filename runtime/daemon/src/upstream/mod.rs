@@ -9,6 +9,7 @@
 //! An HTTP/1.1 connection is driven by the very task that reads from it: no second task, no hand-over for a chunk, and
 //! whatever the kernel has ready is taken in one go.
 
+mod coding;
 mod connect;
 mod exchange;
 mod nudge;
@@ -70,6 +71,16 @@ pub enum UpstreamError {
         /// What was wrong.
         reason: String,
     },
+    /// It compressed its answer in a way that was not asked for and is not known.
+    #[error(
+        "provider {provider:?} answered in content encoding {coding:?}, which was not asked for and cannot be observed"
+    )]
+    Coding {
+        /// The provider's configured name.
+        provider: String,
+        /// What the header says.
+        coding: String,
+    },
     /// The recorded provider has no stream of this name.
     #[error("provider {provider:?} has no recorded stream {model:?}; it has: {}", .known.join(", "))]
     NoSuchStream {
@@ -92,6 +103,7 @@ impl UpstreamError {
             Self::FirstByteTimeout { .. } => "provider_first_byte_timeout",
             Self::IdleTimeout { .. } => "provider_idle_timeout",
             Self::Broken { .. } => "provider_broke_off",
+            Self::Coding { .. } => "provider_content_encoding",
             Self::NoSuchStream { .. } => "model_not_found",
         }
     }
@@ -100,7 +112,7 @@ impl UpstreamError {
     #[must_use]
     pub const fn status(&self) -> http::StatusCode {
         match self {
-            Self::Connect { .. } | Self::Broken { .. } => http::StatusCode::BAD_GATEWAY,
+            Self::Connect { .. } | Self::Broken { .. } | Self::Coding { .. } => http::StatusCode::BAD_GATEWAY,
             Self::ConnectTimeout { .. } | Self::FirstByteTimeout { .. } | Self::IdleTimeout { .. } => {
                 http::StatusCode::GATEWAY_TIMEOUT
             }

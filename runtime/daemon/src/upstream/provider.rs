@@ -19,7 +19,8 @@ use super::connect::Endpoint;
 use super::exchange::{Answer, Source};
 use super::recorded::RecordedStreams;
 use super::{Pool, UpstreamError};
-use crate::config::{self, ApiKey, HttpVersion, Remote, Upstream};
+use crate::config::headers::CREDENTIALS;
+use crate::config::{self, ApiKey, Family, HttpVersion, Remote, Upstream};
 
 /// A provider, ready to be called.
 pub struct Provider {
@@ -49,6 +50,8 @@ pub(super) struct HttpProvider {
     prefix: String,
     /// What every request carries in addition; credentials among it.
     headers: HeaderMap,
+    /// Whether there is a key among them: then the client's own go no further.
+    has_key: bool,
     /// The roots beside the system's, as they were read: a reload that finds others makes another provider.
     roots: Vec<CertificateDer<'static>>,
 }
@@ -90,10 +93,10 @@ pub enum ProviderError {
 
 /// A request to a provider, as the gateway makes it from a client's.
 pub struct Call {
-    /// GET or POST.
+    /// What is done.
     pub method: Method,
     /// What is appended to the base URL: `/chat/completions`.
-    pub path: &'static str,
+    pub path: String,
     /// The client's query, if it had one.
     pub query: Option<String>,
     /// The client's headers, without those of the connection.
@@ -114,7 +117,7 @@ impl Provider {
     /// A key or a file that cannot be read.
     pub fn make(config: &config::Provider, previous: Option<&Arc<Self>>) -> Result<Arc<Self>, ProviderError> {
         let kind = match &config.upstream {
-            Upstream::Remote(remote) => Kind::Http(Arc::new(HttpProvider::make(&config.name, remote)?)),
+            Upstream::Remote(remote) => Kind::Http(Arc::new(HttpProvider::make(&config.name, config.family, remote)?)),
             Upstream::Recorded(recorded) => Kind::Recorded(RecordedStreams::read(&config.name, recorded)?),
         };
         let made = Self { config: config.clone(), kind };
@@ -175,11 +178,11 @@ impl fmt::Debug for Provider {
 }
 
 impl HttpProvider {
-    fn make(name: &str, remote: &Remote) -> Result<Self, ProviderError> {
+    fn make(name: &str, family: Family, remote: &Remote) -> Result<Self, ProviderError> {
         static MADE: AtomicU64 = AtomicU64::new(0);
         let mut headers = remote.headers.clone();
         if let Some(key) = &remote.api_key {
-            headers.insert(AUTHORIZATION, bearer(&read_key(key)?)?);
+            headers.insert(family.key_header(), credential(family, &read_key(key)?)?);
         }
         let roots = remote.ca_file.as_deref().map(read_roots).transpose()?.unwrap_or_default();
         let url = &remote.base_url;
@@ -201,6 +204,7 @@ impl HttpProvider {
             scheme: url.scheme.clone(),
             prefix: url.prefix.clone(),
             headers,
+            has_key: remote.api_key.is_some(),
             roots,
         })
     }
@@ -208,9 +212,10 @@ impl HttpProvider {
     /// The request as this provider is sent it.
     fn request(&self, call: Call) -> Result<Request<Full<Bytes>>, UpstreamError> {
         let mut path = format!("{}{}", self.prefix, call.path);
-        if let Some(query) = &call.query {
+        let query = call.query.map(|query| if self.has_key { without_key(&query) } else { query });
+        if let Some(query) = query.filter(|query| !query.is_empty()) {
             path.push('?');
-            path.push_str(query);
+            path.push_str(&query);
         }
         let unusable = |reason: String| UpstreamError::Broken { provider: self.name.clone(), reason };
         let uri = Uri::builder()
@@ -226,6 +231,9 @@ impl HttpProvider {
         *request.uri_mut() = uri;
         *request.headers_mut() = call.headers;
         request.headers_mut().insert(HOST, host);
+        for name in CREDENTIALS.into_iter().filter(|_| self.has_key) {
+            request.headers_mut().remove(name);
+        }
         for (name, value) in &self.headers {
             request.headers_mut().insert(name, value.clone());
         }
@@ -233,11 +241,18 @@ impl HttpProvider {
     }
 }
 
-fn bearer(key: &str) -> Result<HeaderValue, ProviderError> {
+/// The query without the parameter that carries a key in Gemini's API.
+fn without_key(query: &str) -> String {
+    query.split('&').filter(|part| *part != "key" && !part.starts_with("key=")).collect::<Vec<_>>().join("&")
+}
+
+/// The value of the header that carries the key.
+fn credential(family: Family, key: &str) -> Result<HeaderValue, ProviderError> {
     if key.is_empty() {
         return Err(ProviderError::NotAHeader);
     }
-    let mut value = HeaderValue::from_str(&format!("Bearer {key}")).map_err(|_| ProviderError::NotAHeader)?;
+    let scheme = if family.key_header() == AUTHORIZATION { "Bearer " } else { "" };
+    let mut value = HeaderValue::from_str(&format!("{scheme}{key}")).map_err(|_| ProviderError::NotAHeader)?;
     value.set_sensitive(true);
     Ok(value)
 }

@@ -6,7 +6,8 @@ use bytes::{Bytes, BytesMut};
 use seam_ladder::{Envelope, FaultReport, Ladder, Pulse};
 use seam_plugin_api::abi::Invocation;
 use seam_plugin_api::{CallClass, Outcome};
-use seamd::seam::{Failure, Notes, Seam};
+use seam_wire::{Blame, Failure, Framing, Protocol};
+use seamd::seam::{Notes, Seam};
 
 use crate::observer::{Player, Scripted};
 
@@ -70,7 +71,13 @@ pub(crate) fn invocation() -> Arc<Invocation> {
 
 pub(crate) fn seam<'a>(observers: &[Scripted], noted: &'a mut Noted) -> Seam<Player, &'a mut Noted> {
     let rungs = observers.iter().enumerate().map(|(nth, observer)| observer.rung(nth)).collect();
-    Seam::new(Ladder::new(rungs, invocation(), Arc::new(Pulse::default())), noted, MAX_FRAME)
+    Seam::new(
+        Protocol::OpenAiChat,
+        Framing::Sse,
+        Ladder::new(rungs, invocation(), Arc::new(Pulse::default())),
+        noted,
+        MAX_FRAME,
+    )
 }
 
 /// Runs `stream`, cut at these offsets, to this end. A stream that is over early is fed no further, as in the daemon.
@@ -101,5 +108,5 @@ pub(crate) fn run(stream: &[u8], observers: &[Scripted]) -> Ran {
 }
 
 pub(crate) fn failure(code: &str) -> Failure<'_> {
-    Failure { message: "as the test says", kind: "provider_error", code }
+    Failure { message: "as the test says", blame: Blame::Provider, code }
 }

@@ -37,6 +37,7 @@ impl Observer for Recorded {
             delivered: context.delivered().to_owned(),
             delivered_length: context.delivered_length(),
             arrival: context.arrival_nanos(),
+            signed: context.is_signed(),
         };
         self.record.borrow_mut().push(Happening::Shown(shown.clone()));
         self.reply = self.player.answer(&shown);
@@ -181,7 +182,11 @@ pub(crate) fn run(case: &Case) -> Summary {
     for (seq, sent) in (0..).zip(&case.chunks) {
         let Body { kind, text, payload } = &sent.body;
         let chunk = Chunk::new(seq, sent.choice, *kind, text, payload.as_deref());
-        let flow = ladder.push(&chunk, arrival(seq), &mut sink);
+        let flow = if sent.signed {
+            ladder.push_signed(&chunk, arrival(seq), &mut sink)
+        } else {
+            ladder.push(&chunk, arrival(seq), &mut sink)
+        };
         assert_eq!(pulse.current(), None, "nothing is called between chunks");
         assert_eq!(flow == Flow::Stopped, ladder.stop().is_some());
         if flow == Flow::Stopped {

@@ -16,6 +16,7 @@ struct Item {
     original: ChunkKind,
     body: Body,
     changed: bool,
+    signed: bool,
     held: bool,
 }
 
@@ -62,8 +63,8 @@ pub(crate) fn run(case: &Case) -> Summary {
         if sent.body.kind == ChunkKind::Usage && sent.body.payload.is_some() {
             model.usage.clone_from(&sent.body.payload);
         }
-        let (seq, choice, body) = (seq as u64, sent.choice, sent.body.clone());
-        model.offer(0, Item { seq, choice, original: body.kind, body, changed: false, held: false });
+        let (seq, choice, body, signed) = (seq as u64, sent.choice, sent.body.clone(), sent.signed);
+        model.offer(0, Item { seq, choice, original: body.kind, body, changed: false, signed, held: false });
         if model.stop.is_some() {
             break;
         }
@@ -133,6 +134,7 @@ impl Model {
             delivered_length: delivered.chars().count() as u64,
             delivered,
             arrival: arrival(item.seq),
+            signed: item.signed,
         };
         self.happenings.push(Happening::Shown(shown.clone()));
         place.player.answer(&shown)
@@ -160,7 +162,7 @@ impl Model {
         let last = queue.len() - 1;
         match reply {
             Reply::Continue | Reply::Stop(..) => {}
-            Reply::Amend(body) => change(&mut queue[last], body),
+            Reply::Amend(body) => change(&mut queue[last], body)?,
             Reply::Emit(channels) => {
                 if channels.iter().any(|channel| channel != "metrics") {
                     return Err(FaultKind::Violation);
@@ -318,9 +320,13 @@ fn characters(item: &Item) -> u64 {
     item.body.text.chars().count() as u64
 }
 
-fn change(item: &mut Item, body: &Body) {
+fn change(item: &mut Item, body: &Body) -> Result<(), FaultKind> {
+    if item.signed && item.body != *body {
+        return Err(FaultKind::Violation);
+    }
     item.body = body.clone();
     item.changed = true;
+    Ok(())
 }
 
 /// Settles what a release names; the last item of the queue is the current chunk.
@@ -341,7 +347,7 @@ fn release(queue: &mut [Item], named: &[(u64, Option<Body>)]) -> Result<(), Faul
         }
         queue[at].held = false;
         if let Some(body) = body {
-            change(&mut queue[at], body);
+            change(&mut queue[at], body)?;
         }
     }
     Ok(())

@@ -38,9 +38,10 @@ fn discarding(moves: impl IntoIterator<Item = Move>) -> Scripted {
     Scripted { policy: Policy { on_end_held: OnEndHeld::Discard, ..Policy::default() }, ..rung(moves) }
 }
 
-/// Sends one content chunk for each letter, then the end, and says what came out; what is discarded comes last.
+/// Sends one content chunk for each letter, a signed one for each capital, then the end, and says what came out; what is
+/// discarded comes last.
 fn shows(rungs: impl IntoIterator<Item = Scripted>, letters: &str) -> Vec<String> {
-    let sent = |letter: char| Sent { choice: 0, body: text(&letter.to_string()) };
+    let sent = |letter: char| Sent { choice: 0, body: text(&letter.to_string()), signed: letter.is_uppercase() };
     let case = Case { rungs: rungs.into_iter().collect(), chunks: letters.chars().map(sent).collect(), ends: true };
     let summary = drive::run(&case);
     assert_eq!(summary, model::run(&case));
@@ -72,6 +73,23 @@ fn line(happening: &Happening) -> Option<String> {
 #[test]
 fn without_observers_everything_passes() {
     assert_eq!(shows([], "ab"), ["0 a", "1 b"]);
+}
+
+#[test]
+fn a_signed_chunk_that_is_amended_is_a_fault_and_goes_out_as_it_came() {
+    assert_eq!(shows([rung([amend("x"), amend("y")])], "aBc"), ["0 x!", "fault of 0 at 1: violation", "1 B", "2 c"]);
+    assert_eq!(
+        shows([strict([Buffer, release(&[Some("x"), None])])], "Ab"),
+        ["fault of 0 at 1: violation", "stop by 0 at 1: observer_fault, 2 0, 0 delivered, 2 not", "discards [0, 1]"]
+    );
+}
+
+#[test]
+fn a_signed_chunk_may_be_amended_to_itself_held_and_stopped() {
+    assert_eq!(
+        shows([rung([amend("A"), Buffer, release(&[Some("B"), Some("x")]), Stop])], "ABcD"),
+        ["0 A!", "1 B!", "2 x!", "stop by 0 at 3: seen 4, 4 103, 3 delivered, 1 not", "discards [3]"]
+    );
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub(crate) struct Body {
 pub(crate) struct Sent {
     pub(crate) choice: u32,
     pub(crate) body: Body,
+    /// Whether it may be amended to itself alone.
+    pub(crate) signed: bool,
 }
 
 /// What one observer does with one chunk. How many characters or chunks it means is worked out when it is played.
@@ -26,11 +28,18 @@ pub(crate) struct Sent {
 pub(crate) enum Move {
     Continue,
     Amend(Body),
+    /// To what it is already.
+    AmendToItself,
     Emit(Vec<String>),
     Stop,
     Buffer,
     ReleaseAll(Strip),
-    ReleaseFirst { count: usize, amended: Vec<Option<Body>>, spoilt: Spoilt, strip: Strip },
+    ReleaseFirst {
+        count: usize,
+        amended: Vec<Option<Body>>,
+        spoilt: Spoilt,
+        strip: Strip,
+    },
     Fault(FaultKind),
 }
 
@@ -67,6 +76,7 @@ pub(crate) struct Shown {
     pub(crate) delivered: String,
     pub(crate) delivered_length: u64,
     pub(crate) arrival: u64,
+    pub(crate) signed: bool,
 }
 
 /// An answer, owned.
@@ -162,6 +172,7 @@ impl Player {
         match self.moves.next().unwrap_or(Move::Continue) {
             Move::Continue => Reply::Continue,
             Move::Amend(body) => Reply::Amend(body),
+            Move::AmendToItself => Reply::Amend(shown.body.clone()),
             Move::Emit(channels) => Reply::Emit(channels),
             Move::Stop => Reply::Stop(format!("seen {}", shown.seen), shown.seen, shown.delivered_length + 100),
             Move::Buffer => {
@@ -252,6 +263,7 @@ fn a_move() -> impl Strategy<Value = Move> {
     prop_oneof![
         20 => Just(Move::Continue),
         8 => body().prop_map(Move::Amend),
+        2 => Just(Move::AmendToItself),
         5 => channels().prop_map(Move::Emit),
         1 => Just(Move::Stop),
         20 => Just(Move::Buffer),
@@ -275,7 +287,8 @@ fn policy() -> impl Strategy<Value = Policy> {
 pub(crate) fn case() -> impl Strategy<Value = Case> {
     let scripted =
         (prop::collection::vec(a_move(), 0..20), policy()).prop_map(|(moves, policy)| Scripted { moves, policy });
-    let sent = (CHOICES, body()).prop_map(|(choice, body)| Sent { choice, body });
+    let sent =
+        (CHOICES, body(), prop::bool::weighted(0.2)).prop_map(|(choice, body, signed)| Sent { choice, body, signed });
     (prop::collection::vec(scripted, 0..6), prop::collection::vec(sent, 0..20), prop::bool::weighted(0.9))
         .prop_map(|(rungs, chunks, ends)| Case { rungs, chunks, ends })
 }

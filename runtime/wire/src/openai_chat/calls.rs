@@ -1,5 +1,9 @@
 //! What is remembered of one choice, and the numbers of its tool calls.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::positions::Positions;
+
 /// One choice of the answer.
 #[derive(Debug)]
 pub(super) struct ChoiceState {
@@ -10,6 +14,8 @@ pub(super) struct ChoiceState {
     pub(super) finished: bool,
     /// Some text of it was delivered other than it came in.
     pub(super) altered: bool,
+    /// Where its content went out otherwise.
+    pub(super) positions: Positions,
     /// The provider's tool calls so far.
     calls: Vec<Call>,
     /// Tool calls that were put in the place of other chunks.
@@ -25,7 +31,20 @@ struct Call {
     shown: u32,
     /// The index that the provider sent, if it sent one.
     sent: Option<u32>,
-    id: String,
+    id: Option<CallId>,
+}
+
+/// A call's id, in little memory: a stream may have many calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CallId(u64);
+
+impl CallId {
+    /// None if the id says nothing.
+    fn of(id: &str) -> Option<Self> {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        (!id.is_empty()).then(|| Self(hasher.finish()))
+    }
 }
 
 /// A tool call that the provider did not send.
@@ -38,12 +57,13 @@ pub(super) struct MadeCall {
 }
 
 impl ChoiceState {
-    pub(super) const fn new(choice: u32) -> Self {
+    pub(super) fn new(choice: u32) -> Self {
         Self {
             choice,
             opened: false,
             finished: false,
             altered: false,
+            positions: Positions::default(),
             calls: Vec::new(),
             made: Vec::new(),
             moved: Vec::new(),
@@ -53,25 +73,24 @@ impl ChoiceState {
     /// The number of the call that a fragment belongs to. Some providers send no index, or one index for several calls:
     /// a known id decides, then an index, and a name with a new id begins another call.
     pub(super) fn number(&mut self, sent: Option<u32>, id: &str, named: bool) -> u32 {
-        if !id.is_empty()
+        let id = CallId::of(id);
+        if id.is_some()
             && let Some(call) = self.calls.iter().rev().find(|call| call.id == id)
         {
             return call.shown;
         }
-        let begins_without_index = sent.is_none() && (named || !id.is_empty());
+        let begins_without_index = sent.is_none() && (named || id.is_some());
         let open = self.calls.iter_mut().rev().find(|call| sent.is_none() || call.sent == sent);
         if let Some(call) = open
             && !begins_without_index
-            && (id.is_empty() || call.id.is_empty() || !named)
+            && (id.is_none() || call.id.is_none() || !named)
         {
-            if call.id.is_empty() {
-                id.clone_into(&mut call.id);
-            }
+            call.id = call.id.or(id);
             return call.shown;
         }
         let taken = |number| self.calls.iter().any(|call| call.shown == number);
         let shown = sent.filter(|sent| !taken(*sent)).unwrap_or_else(|| self.free_call_number());
-        self.calls.push(Call { shown, sent, id: id.to_owned() });
+        self.calls.push(Call { shown, sent, id });
         shown
     }
 

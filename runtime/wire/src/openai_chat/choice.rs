@@ -1,11 +1,14 @@
 //! One choice of a frame or body, rewritten.
 
+mod consequences;
+
 use super::calls::ChoiceState;
 use super::made::{calls_beside, made_call_json};
-use super::render::{Piece, annotation_value, rewrite_error};
-use super::{Form, Slot, decode, is_text};
+use super::render::{annotation_value, rewrite_error};
+use super::{Endpoint, Slot, places, says};
+use crate::answer::{Form, Piece};
 use crate::chunk::{Body, Decoded};
-use crate::json::{self, Kind, Span};
+use crate::json::{self, Kind, Span, is_text};
 use crate::splice::{Object, Parts, Patches};
 use seam_plugin_api::ChunkKind;
 
@@ -54,12 +57,15 @@ pub(super) struct ChoiceRewrite<'t, 's> {
     form: Form,
     state: &'s mut ChoiceState,
     choice: Object<'t>,
-    /// `delta` or `message`.
-    holder_name: &'static str,
+    /// `delta` or `message`; none if the choice holds its texts itself.
+    holder_name: Option<&'static str>,
     holder_missing: bool,
     /// What may repeat the whole text beside the holder.
     repeat_name: Option<&'static str>,
-    holder: Object<'t>,
+    /// The holder, if it is not the choice itself.
+    holder: Option<Object<'t>>,
+    /// Part of what the choice says is not delivered, so that nothing may go out that no chunk shows.
+    cut: bool,
     lanes: [Lane; 3],
     /// `content` that is an array, with its parts.
     parts: Option<Parts>,
@@ -77,29 +83,39 @@ pub(super) struct ChoiceRewrite<'t, 's> {
 }
 
 impl<'t, 's> ChoiceRewrite<'t, 's> {
-    pub(super) fn new(text: &'t str, span: Span, form: Form, state: &'s mut ChoiceState, pieces: &[Piece<'_>]) -> Self {
+    pub(super) fn new(
+        (text, span): (&'t str, Span),
+        form: Form,
+        endpoint: Endpoint,
+        state: &'s mut ChoiceState,
+        pieces: &[Piece<'_>],
+        cut: bool,
+    ) -> Self {
         let choice = Object::new(text, span);
         let [first, second] = match form {
             Form::Stream => ["delta", "message"],
             Form::Body => ["message", "delta"],
         };
         let [found, other] = [first, second].map(|name| choice.value_of_kind(name, Kind::Object));
+        let is_flat = endpoint == Endpoint::Completions && found.is_none() && other.is_none();
         let reads_other = other.is_some_and(|other| pieces.iter().any(|piece| other.contains(piece.entry.place.value)));
         let (holder_name, holder) =
             if found.is_none() && other.is_some() || reads_other { (second, other) } else { (first, found) };
         let repeat_name = (holder_name == first && other.is_some()).then_some(second);
-        let object = Object::new(text, holder.unwrap_or_default());
-        let parts = object.value_of_kind("content", Kind::Array);
-        let calls = object.value_of_kind("tool_calls", Kind::Array);
+        let object = (!is_flat).then(|| Object::new(text, holder.unwrap_or_default()));
+        let values = object.as_ref().unwrap_or(&choice);
+        let parts = values.value_of_kind("content", Kind::Array);
+        let calls = values.value_of_kind("tool_calls", Kind::Array);
         Self {
             text,
             form,
             state,
             choice,
-            holder_name,
+            holder_name: (!is_flat).then_some(holder_name),
             holder_missing: holder.is_none(),
             repeat_name,
             holder: object,
+            cut,
             lanes: Default::default(),
             parts: parts.map(|parts| Parts::of_array(text, parts)),
             part_spans: parts.map(|parts| json::elements_of(text, parts)).unwrap_or_default(),
@@ -113,10 +129,18 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         }
     }
 
+    fn holder(&self) -> &Object<'t> {
+        self.holder.as_ref().unwrap_or(&self.choice)
+    }
+
+    fn holder_mut(&mut self) -> &mut Object<'t> {
+        self.holder.as_mut().unwrap_or(&mut self.choice)
+    }
+
     /// Makes patches of the edits of this choice's chunks.
     pub(super) fn write<'a>(mut self, pieces: &[Piece<'a>], patches: &mut Patches, leaving: &mut Vec<Leaving<'a>>) {
-        self.annotated = pieces.iter().any(|piece| piece.slot() == Slot::Annotations);
-        self.finished = pieces.iter().any(|piece| piece.slot() == Slot::Finish);
+        self.annotated = pieces.iter().any(|piece| Slot::of(piece) == Slot::Annotations);
+        self.finished = pieces.iter().any(|piece| Slot::of(piece) == Slot::Finish);
         for piece in pieces {
             let home = self.rewrite_piece(piece, patches);
             self.take_calls_beside(piece, home);
@@ -124,21 +148,28 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
                 self.arrive(piece, body, home, patches, leaving);
             }
         }
-        let shares_details = !pieces.iter().any(|piece| piece.slot() == Slot::ReasoningDetail);
+        if self.cut {
+            self.drop_unseen(pieces, patches);
+        }
+        let shares_details = !pieces.iter().any(|piece| Slot::of(piece) == Slot::ReasoningDetail);
         for lane in 0..LANES.len() {
-            self.write_lane(lane, shares_details, names_of(lane, pieces), patches);
+            let names = self.names_of(lane, pieces);
+            let text = self.write_lane(lane, shares_details, names, patches);
+            if let Some(text) = text.filter(|_| lane == CONTENT) {
+                self.write_beside(&text, pieces, patches);
+            }
         }
         if let Some(parts) = self.parts.take() {
             parts.write(patches);
         }
         self.write_calls(patches);
         self.write_consequences(pieces, patches);
-        if self.holder_missing {
-            if let Some(inside) = self.holder.added() {
-                self.choice.set(self.holder_name, &format!("{{{inside}}}"), patches);
+        if let (Some(holder), Some(name)) = (self.holder.take(), self.holder_name) {
+            if !self.holder_missing {
+                holder.write(patches);
+            } else if let Some(inside) = holder.added() {
+                self.choice.set(name, &format!("{{{inside}}}"), patches);
             }
-        } else {
-            self.holder.write(patches);
         }
         self.choice.write(patches);
     }
@@ -148,33 +179,37 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         let value = piece.entry.place.value;
         let same = piece.same_kind();
         let changed = piece.is_changed();
-        match piece.slot() {
+        match Slot::of(piece) {
             Slot::Reasoning => self.rewrite_lane(0, piece),
             Slot::Content => self.rewrite_lane(CONTENT, piece),
             Slot::Refusal => self.rewrite_lane(2, piece),
             Slot::ToolCall => self.rewrite_call(piece, patches),
+            Slot::Annotations if !changed => {
+                self.move_citations(value, patches);
+                None
+            }
             _ if !changed => None,
-            Slot::Part | Slot::ReasoningDetail | Slot::OtherReasoning | Slot::OtherArguments => {
+            Slot::Text | Slot::Part | Slot::ReasoningDetail | Slot::OtherReasoning | Slot::OtherArguments => {
                 patches.replace(value, json::string(same.map_or("", |body| body.text)));
-                self.holder.find(match piece.slot() {
-                    Slot::Part => "content",
+                self.holder().find(match Slot::of(piece) {
+                    Slot::Text | Slot::Part => "content",
                     Slot::ReasoningDetail => "reasoning_details",
                     Slot::OtherReasoning => "reasoning",
                     _ => "tool_calls",
                 })
             }
             Slot::FunctionCall => {
-                let home = self.holder.find("function_call");
+                let home = self.holder().find("function_call");
                 match same {
                     Some(body) => self.change_call(value, piece, &body, patches),
-                    None => self.holder.remove("function_call"),
+                    None => self.holder_mut().remove("function_call"),
                 }
                 home
             }
             Slot::Annotations => {
                 match same {
                     Some(body) => patches.replace(value, annotation_value("annotations", &body)),
-                    None => self.holder.remove("annotations"),
+                    None => self.holder_mut().remove("annotations"),
                 }
                 None
             }
@@ -197,7 +232,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
     }
 
     fn rewrite_lane(&mut self, lane: usize, piece: &Piece<'_>) -> Option<usize> {
-        let home = LANES[lane].1.iter().find_map(|name| self.holder.find(name));
+        let home = self.names_of(lane, &[]).iter().find_map(|name| self.holder().find(name));
         let lane = &mut self.lanes[lane];
         lane.changed |= piece.is_changed();
         lane.left |= piece.other_kind().is_some();
@@ -214,7 +249,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             if let (Some(calls), Some(position)) = (&mut self.calls, position) {
                 calls.remove(position);
             }
-            return self.holder.find("tool_calls");
+            return self.holder().find("tool_calls");
         };
         let call = Object::new(self.text, element);
         if let Some(index) = call.value("index")
@@ -235,7 +270,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
     /// bring stays.
     fn change_call(&self, element: Span, piece: &Piece<'_>, body: &Body<'_>, patches: &mut Patches) {
         let text = self.text;
-        let places = decode::read_call_places(text, element, piece.slot(), &mut Decoded::default());
+        let places = places::read_call_places(text, element, Slot::of(piece), &mut Decoded::default());
         let function = places.function.map_or(element, |(span, _)| span);
         let mut inner = Object::new(text, function);
         if body.text != piece.before.text {
@@ -243,7 +278,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             let is_json = first.is_some_and(|value| json::kind_of(text, value) == Kind::Object);
             let raw = is_json && json::is_document(body.text);
             let new = if raw { body.text.to_owned() } else { json::string(body.text) };
-            let repeats = |value: &Span| first.is_some_and(|first| decode::is_same(text, first, *value));
+            let repeats = |value: &Span| first.is_some_and(|first| says::is_same(text, first, *value));
             for value in places.arguments.iter().copied().filter(repeats) {
                 patches.replace(value, new.as_str());
             }
@@ -255,7 +290,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         if let Some(name) = changed_member("name", piece, body) {
             inner.set("name", name, patches);
         }
-        let id = changed_member("id", piece, body).filter(|_| piece.slot() == Slot::ToolCall);
+        let id = changed_member("id", piece, body).filter(|_| Slot::of(piece) == Slot::ToolCall);
         if function == element {
             id.into_iter().for_each(|id| inner.set("id", id, patches));
         } else if let Some(id) = id {
@@ -285,8 +320,11 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         patches: &mut Patches,
         leaving: &mut Vec<Leaving<'a>>,
     ) {
-        if let Some(lane) = LANES.iter().position(|(kind, _)| *kind == body.kind) {
-            let in_part = piece.slot() == Slot::Part || body.kind == ChunkKind::ContentDelta;
+        // Text is all that a client of Completions shows a person.
+        let is_flat_refusal = self.is_flat() && body.kind == ChunkKind::RefusalDelta;
+        let kind = if is_flat_refusal { ChunkKind::ContentDelta } else { body.kind };
+        if let Some(lane) = LANES.iter().position(|(of, _)| *of == kind) {
+            let in_part = Slot::of(piece) == Slot::Part || body.kind == ChunkKind::ContentDelta;
             if let Some(parts) = self.parts.as_mut().filter(|_| in_part) {
                 let value = piece.entry.place.value;
                 let holds = |part: &Span| part.start <= value.start && value.end <= part.end;
@@ -305,7 +343,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             }
             ChunkKind::Annotation if !self.annotated => {
                 self.annotated = true;
-                self.holder.set("annotations", &annotation_value("annotations", &body), patches);
+                self.holder_mut().set("annotations", &annotation_value("annotations", &body), patches);
             }
             ChunkKind::Finish if !self.finished => {
                 self.finished = true;
@@ -315,40 +353,52 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
         }
     }
 
-    /// Writes a text member with what it holds now, and whatever repeats it.
-    fn write_lane(&mut self, lane: usize, shares_details: bool, names: &[&str], patches: &mut Patches) {
+    /// Writes a text member with what it holds now, and whatever repeats it; answers with that if it changed.
+    fn write_lane(
+        &mut self,
+        lane: usize,
+        shares_details: bool,
+        names: &[&str],
+        patches: &mut Patches,
+    ) -> Option<String> {
         let Lane { text, changed, left, has_calls, from } = std::mem::take(&mut self.lanes[lane]);
         if !changed {
-            return;
+            return None;
         }
         let mut written = false;
         for name in names {
-            let Some(value) = self.holder.value(name).filter(|value| is_text(self.text, *value)) else { continue };
+            let Some(value) = self.holder().value(name).filter(|value| is_text(self.text, *value)) else { continue };
             written = true;
             match self.holder_name {
-                "delta" if text.is_empty() && left => self.holder.remove(name),
-                "message" if text.is_empty() && (left || has_calls) => patches.replace(value, "null"),
+                Some("delta") if text.is_empty() && left => self.holder_mut().remove(name),
+                Some("message") if text.is_empty() && (left || has_calls) => patches.replace(value, "null"),
                 _ => patches.replace(value, json::string(&text)),
             }
         }
         if lane == 0 && shares_details {
             self.write_details(&text, patches);
         }
-        if written || text.is_empty() {
-            return;
+        if !written && !text.is_empty() {
+            match names.iter().find(|name| self.holder().find(name).is_some()) {
+                Some(name) => self.holder_mut().set(name, &json::string(&text), patches),
+                None => self.holder_mut().add(from, names[0], &json::string(&text)),
+            }
         }
-        match names.iter().find(|name| self.holder.find(name).is_some()) {
-            Some(name) => self.holder.set(name, &json::string(&text), patches),
-            None => self.holder.add(from, names[0], &json::string(&text)),
-        }
+        Some(text)
     }
 
-    /// `reasoning_details` that repeat the reasoning: the first takes the text, the others nothing.
-    fn write_details(&self, text: &str, patches: &mut Patches) {
-        let Some(details) = self.holder.value_of_kind("reasoning_details", Kind::Array) else { return };
-        let texts = decode::read_details(self.text, details, &mut Decoded::default());
-        for (position, span) in texts.into_iter().enumerate() {
-            patches.replace(span, json::string(if position == 0 { text } else { "" }));
+    fn is_flat(&self) -> bool {
+        self.holder_name.is_none()
+    }
+
+    /// The members that hold a lane's text: not the one whose text is a chunk of its own.
+    fn names_of(&self, lane: usize, pieces: &[Piece<'_>]) -> &'static [&'static str] {
+        let (kind, names) = LANES[lane];
+        let has_other = || pieces.iter().any(|piece| Slot::of(piece) == Slot::OtherReasoning);
+        match kind {
+            ChunkKind::ReasoningDelta if has_other() => &names[..1],
+            ChunkKind::ContentDelta if self.is_flat() => &["text"],
+            _ => names,
         }
     }
 
@@ -358,7 +408,7 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             Some(mut calls) => {
                 made.into_iter().for_each(|call| calls.add(None, call));
                 if calls.remaining() == 0 && !self.call_spans.is_empty() {
-                    self.holder.remove("tool_calls");
+                    self.holder_mut().remove("tool_calls");
                 } else {
                     calls.write(patches);
                 }
@@ -366,44 +416,16 @@ impl<'t, 's> ChoiceRewrite<'t, 's> {
             None if made.is_empty() => {}
             None => {
                 let calls = format!("[{}]", made.join(","));
-                match self.holder.value("tool_calls") {
+                match self.holder().value("tool_calls") {
                     Some(value) => patches.replace(value, calls),
-                    None => self.holder.add(self.made_from, "tool_calls", &calls),
+                    None => {
+                        let from = self.made_from;
+                        self.holder_mut().add(from, "tool_calls", &calls);
+                    }
                 }
             }
         }
     }
-
-    /// What follows from the edits: the finish reason, and what is only true of the text that came in.
-    fn write_consequences(&mut self, pieces: &[Piece<'_>], patches: &mut Patches) {
-        for piece in pieces.iter().filter(|piece| piece.slot() == Slot::Finish) {
-            let reason = match piece.same_kind() {
-                Some(body) if body.text == "stop" && !self.state.made.is_empty() => "\"tool_calls\"".to_owned(),
-                Some(body) if piece.is_changed() => json::string(body.text),
-                Some(_) => continue,
-                None => "null".to_owned(),
-            };
-            patches.replace(piece.entry.place.value, reason);
-        }
-        if self.state.altered
-            && self.logprobs_kept
-            && let Some(value) = self.choice.value("logprobs")
-        {
-            patches.replace(value, "null");
-        }
-        if let Some(name) = self.repeat_name.filter(|_| self.state.altered) {
-            // Some dialects repeat the whole text so far beside each piece of it.
-            self.choice.remove(name);
-        }
-    }
-}
-
-/// The members that hold a lane's text: not the one whose text is a chunk of its own.
-fn names_of(lane: usize, pieces: &[Piece<'_>]) -> &'static [&'static str] {
-    let (kind, names) = LANES[lane];
-    let has_other =
-        kind == ChunkKind::ReasoningDelta && pieces.iter().any(|piece| piece.slot() == Slot::OtherReasoning);
-    if has_other { &names[..1] } else { names }
 }
 
 /// A part of a `content` array for a chunk that moved there.

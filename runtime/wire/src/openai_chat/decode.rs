@@ -1,13 +1,19 @@
 //! From data to chunks. One pass checks the JSON; what was found in a choice is then told in the contract's order,
 //! whatever the order of its members.
 
-use std::borrow::Cow;
-
-use super::fields::{Fields, call, choice, holder, part, slot, top};
-use super::{Form, OpenAiChat, Slot, is_text, usage};
-use crate::chunk::{Decoded, Entry, Piece, Place, Shape};
-use crate::json::{self, Kind, Malformed, Member, Scanner, Span};
+use super::names::{call, choice, holder, part, top};
+use super::places::{CallPlaces, Detail, read_call_places, read_details};
+use super::says::{is_same, says_anything, spell};
+use super::{Endpoint, OpenAiChat, Slot, usage};
+use crate::answer::Form;
+use crate::chunk::{Decoded, Entry, Piece, Place};
+use crate::fields::{self, Fields, slot};
+use crate::json::{self, Kind, Malformed, Member, Scanner, Span, is_text};
 use seam_plugin_api::ChunkKind;
+
+/// The event of a document in which more than its chunks changes with their texts: what repeats them, or hides how long
+/// they are.
+pub(super) const MARKED: u8 = 1;
 
 /// Where the chunks of one choice go.
 struct Target<'a> {
@@ -20,7 +26,14 @@ struct Target<'a> {
 impl Target<'_> {
     fn push(&mut self, kind: ChunkKind, slot: Slot, value: Span, text: Piece, payload: Piece) {
         let place = Place { slot: slot as u8, container: self.container, value };
-        self.decoded.entries.push(Entry { kind, choice: self.choice, text, payload, place });
+        self.decoded.entries.push(Entry { kind, choice: self.choice, text, payload, place, signed: false });
+    }
+
+    /// The provider signed what the last chunk carries.
+    fn sign_last(&mut self, signed: bool) {
+        if let Some(last) = self.decoded.entries.last_mut() {
+            last.signed = signed;
+        }
     }
 
     /// A chunk whose text is the string at `value`.
@@ -57,36 +70,15 @@ impl Target<'_> {
 }
 
 impl OpenAiChat {
-    pub(super) fn read(&mut self, data: &[u8], form: Form, decoded: &mut Decoded) {
-        // Bytes that are no UTF-8 stay while the frame is not edited.
-        let text = json::text_of(data);
-        let document = json::document_span(&text);
-        match document.of_str(&text) {
-            "" => return,
-            "[DONE]" => return decoded.shape = Shape::End,
-            _ => {}
-        }
-        let Ok(loose) = self.read_document(&text, form, decoded) else { return decoded.set_opaque_text(data) };
-        if decoded.entries.is_empty() {
-            let choice = decoded.choices.first().copied().unwrap_or(0);
-            decoded.set_opaque(choice, Shape::OpaqueJson, Piece::Data(document));
-        } else {
-            decoded.shape = Shape::Chunks;
-        }
-        if loose || matches!(text, Cow::Owned(_)) {
-            decoded.detach(&text);
-        }
-    }
-
     /// Answers whether the document is a loose one.
-    fn read_document(&mut self, text: &str, form: Form, decoded: &mut Decoded) -> Result<bool, Malformed> {
+    pub(super) fn read_document(&mut self, text: &str, form: Form, decoded: &mut Decoded) -> Result<bool, Malformed> {
         let mut scanner = Scanner::new(text);
         if scanner.kind()? != Kind::Object {
             scanner.skip()?;
             scanner.end()?;
             return Ok(scanner.is_loose());
         }
-        let mut fields = Fields::<7>::new();
+        let mut fields = Fields::<{ top::ALL }>::new();
         let mut choice_usage = None;
         scanner.members(|scanner, key| {
             let slot = slot(text, key, top::slot);
@@ -107,6 +99,9 @@ impl OpenAiChat {
             decoded.entries.clear();
             decoded.choices.clear();
         }
+        if fields.value(top::OBFUSCATION).is_some() {
+            decoded.event = MARKED;
+        }
         self.note_names(text, fields.value(top::ID), fields.value(top::MODEL), fields.value(top::CREATED));
         read_rest(text, &fields, choice_usage, decoded);
         Ok(scanner.is_loose())
@@ -121,50 +116,54 @@ impl OpenAiChat {
         choice_usage: &mut Option<Span>,
     ) -> Result<Span, Malformed> {
         let mut container = 0;
+        let is_flat = self.endpoint == Endpoint::Completions;
         scanner.elements(|scanner| {
             if scanner.kind()? != Kind::Object {
                 return scanner.skip().map(drop);
             }
-            let mut fields = Fields::<7>::new();
-            let mut delta = Fields::<8>::new();
+            let mut found = Found::new();
             scanner.members(|scanner, key| {
                 let slot = slot(text, key, choice::slot);
                 let value = if slot == Some(choice::DELTA) && scanner.kind()? == Kind::Object {
                     // An earlier `delta` is hidden by this one.
-                    delta = Fields::new();
-                    delta.read(scanner, text, holder::slot, decoded)?
+                    found.delta = Fields::new();
+                    found.delta.read(scanner, text, holder::slot, decoded)?
                 } else {
                     scanner.skip()?
                 };
-                fields.set(slot, Member { key, value }, decoded);
+                let member = Member { key, value };
+                // No name is known to both.
+                match slot {
+                    Some(choice::TEXT) if is_flat => found.flat.set(Some(holder::CONTENT), member, decoded),
+                    None if is_flat => found.flat.set(fields::slot(text, key, holder::flat_slot), member, decoded),
+                    _ => found.fields.set(slot, member, decoded),
+                }
                 Ok(())
             })?;
-            let usage = fields.of_kind(choice::USAGE, text, Kind::Object).filter(|usage| usage::is_value(text, *usage));
-            *choice_usage = usage.or(*choice_usage);
-            let delta = fields.of_kind(choice::DELTA, text, Kind::Object).map(|_| delta);
-            self.read_choice(text, form, &fields, delta, container, decoded);
+            let usage = found.fields.of_kind(choice::USAGE, text, Kind::Object);
+            *choice_usage = usage.filter(|usage| usage::is_value(text, *usage)).or(*choice_usage);
+            found.has_delta = found.fields.of_kind(choice::DELTA, text, Kind::Object).is_some();
+            self.read_choice(text, form, &found, container, decoded);
             container += 1;
             Ok(())
         })
     }
 
-    fn read_choice(
-        &mut self,
-        text: &str,
-        form: Form,
-        fields: &Fields<7>,
-        delta: Option<Fields<8>>,
-        container: u32,
-        decoded: &mut Decoded,
-    ) {
+    fn read_choice(&mut self, text: &str, form: Form, found: &Found, container: u32, decoded: &mut Decoded) {
+        let Found { fields, delta, flat, .. } = found;
         let index = fields.value(choice::INDEX).and_then(|index| index.of_str(text).parse().ok()).unwrap_or(container);
         decoded.choices.push(index);
+        let delta = found.has_delta.then_some(delta);
         let message = fields.of_kind(choice::MESSAGE, text, Kind::Object);
         decoded.repeats |= delta.is_some() && message.is_some();
+        decoded.repeats |= found.depends_on_text(text);
         let message = message.map(|message| Fields::within(text, message, holder::slot, decoded));
+        let is_completions = self.endpoint == Endpoint::Completions;
+        let is_flat = is_completions && delta.is_none() && message.is_none();
         let holders = match form {
-            Form::Stream => [delta, message],
-            Form::Body => [message, delta],
+            _ if is_flat => [Some(flat), None],
+            Form::Stream => [delta, message.as_ref()],
+            Form::Body => [message.as_ref(), delta],
         };
         let mut target = Target { text, decoded, container, choice: index };
         let before = target.decoded.entries.len();
@@ -173,6 +172,14 @@ impl OpenAiChat {
             if target.decoded.entries.len() == before {
                 self.read_holder(&mut target, holder);
             }
+        }
+        let beside = match is_completions {
+            _ if is_flat => None,
+            true => flat.text(holder::CONTENT, text),
+            false => fields.text(choice::TEXT, text),
+        };
+        if let Some(beside) = beside {
+            push_beside(&mut target, before, beside);
         }
         if let Some(logprobs) = fields.value(choice::LOGPROBS).filter(|value| says_anything(text, *value)) {
             target.push_annotation("logprobs", Slot::Logprobs, logprobs);
@@ -186,7 +193,7 @@ impl OpenAiChat {
     }
 
     /// A `delta` or a `message`.
-    fn read_holder(&mut self, target: &mut Target<'_>, fields: &Fields<8>) {
+    fn read_holder(&mut self, target: &mut Target<'_>, fields: &Fields<{ holder::ALL }>) {
         let text = target.text;
         read_reasoning(target, fields);
         let parts = fields.of_kind(holder::CONTENT, text, Kind::Array).map(|parts| read_parts(target, parts));
@@ -242,45 +249,48 @@ impl OpenAiChat {
     }
 }
 
-/// Where a call says what.
-pub(super) struct CallPlaces {
-    /// The call's own members.
-    fields: Fields<7>,
-    /// The object that names the function, if it is not the call itself.
-    pub(super) function: Option<(Span, Fields<7>)>,
-    /// Every value of its arguments that says anything. The first counts; clients may read another.
-    pub(super) arguments: Vec<Span>,
+/// What was found in a choice.
+struct Found {
+    fields: Fields<{ choice::ALL }>,
+    /// The members of the `delta`, if it is an object.
+    delta: Fields<{ holder::ALL }>,
+    has_delta: bool,
+    /// What Completions has in the choice itself.
+    flat: Fields<{ holder::ALL }>,
 }
 
-/// Reads a call: its function is the first of `function` and `custom` that says anything.
-pub(super) fn read_call_places(text: &str, element: Span, slot: Slot, decoded: &mut Decoded) -> CallPlaces {
-    let fields = Fields::<7>::within(text, element, call::slot, decoded);
-    let mut objects = Vec::new();
-    for name in [call::FUNCTION, call::CUSTOM] {
-        let object = fields.of_kind(name, text, Kind::Object).filter(|_| slot == Slot::ToolCall);
-        if let Some(object) = object {
-            objects.push((object, Fields::<7>::within(text, object, call::slot, decoded)));
-        }
+impl Found {
+    const fn new() -> Self {
+        Self { fields: Fields::new(), delta: Fields::new(), has_delta: false, flat: Fields::new() }
     }
-    let places = objects.iter().map(|(_, object)| object).chain([&fields]);
-    let arguments = places
-        .flat_map(|place| [place.value(call::ARGUMENTS), place.value(call::INPUT)])
-        .flatten()
-        .filter(|value| says_anything(text, *value))
-        .collect();
-    let said = objects.iter().position(|(object, _)| says_anything(text, *object));
-    let function = said.or((!objects.is_empty()).then_some(0)).map(|position| objects.swap_remove(position));
-    CallPlaces { fields, function, arguments }
+
+    /// Whether a member is only true of the text that came in.
+    fn depends_on_text(&self, text: &str) -> bool {
+        let mut dependent = (choice::READ..choice::ALL).filter_map(|slot| self.fields.value(slot));
+        dependent.any(|value| says_anything(text, value))
+            || (self.has_delta && self.delta.value(holder::TOKEN_ID).is_some())
+    }
 }
 
-/// Whether two values of arguments say the same.
-pub(super) fn is_same(text: &str, one: Span, other: Span) -> bool {
-    one.of_str(text) == other.of_str(text)
-        || (is_text(text, one) && is_text(text, other) && spell([one], text) == spell([other], text))
+/// The text that some dialects of chat have in the choice, beside the delta: a chunk of its own unless the delta says the
+/// same.
+fn push_beside(target: &mut Target<'_>, before: usize, beside: Span) {
+    let own = target.decoded.entries.get(before..).unwrap_or_default();
+    let content = own.iter().find(|entry| Slot::from_code(entry.place.slot) == Slot::Content);
+    if content.is_some_and(|content| is_same(target.text, content.place.value, beside)) {
+        target.decoded.event = MARKED;
+        return;
+    }
+    let ahead = |entry: &&Entry| matches!(entry.kind, ChunkKind::ReasoningDelta | ChunkKind::ContentDelta);
+    let at = before + own.iter().take_while(ahead).count();
+    target.push_text(ChunkKind::ContentDelta, Slot::Text, beside);
+    if let Some(own) = target.decoded.entries.get_mut(at..) {
+        own.rotate_right(1);
+    }
 }
 
 /// What stands beside the choices: citations, usage once, an error.
-fn read_rest(text: &str, fields: &Fields<7>, choice_usage: Option<Span>, decoded: &mut Decoded) {
+fn read_rest(text: &str, fields: &Fields<{ top::ALL }>, choice_usage: Option<Span>, decoded: &mut Decoded) {
     let mut target = Target { text, decoded, container: 0, choice: 0 };
     if let Some(citations) = fields.value(top::CITATIONS).filter(|value| says_anything(text, *value)) {
         target.push_annotation("citations", Slot::Citations, citations);
@@ -296,42 +306,33 @@ fn read_rest(text: &str, fields: &Fields<7>, choice_usage: Option<Span>, decoded
 }
 
 /// The reasoning: one chunk, however many members repeat it, and one for each text that differs.
-fn read_reasoning(target: &mut Target<'_>, fields: &Fields<8>) {
+fn read_reasoning(target: &mut Target<'_>, fields: &Fields<{ holder::ALL }>) {
     let text = target.text;
     let shown = fields.text(holder::REASONING_CONTENT, text).or_else(|| fields.text(holder::REASONING, text));
+    let details = fields.of_kind(holder::DETAILS, text, Kind::Array);
+    let details = details.map(|details| read_details(text, details, target.decoded)).unwrap_or_default();
+    let spelt = || spell(details.iter().map(|detail| detail.text), text);
+    let repeated = shown.is_some_and(|shown| !details.is_empty() && spell([shown], text) == spelt());
     if let Some(shown) = shown {
         target.push_text(ChunkKind::ReasoningDelta, Slot::Reasoning, shown);
-        let other = fields.text(holder::REASONING, text);
-        if let Some(other) = other.filter(|other| !is_same(text, shown, *other)) {
-            target.push_text(ChunkKind::ReasoningDelta, Slot::OtherReasoning, other);
+        target.sign_last(repeated && details.iter().any(|detail| detail.signed));
+        match fields.text(holder::REASONING, text) {
+            Some(other) if !is_same(text, shown, other) => {
+                target.push_text(ChunkKind::ReasoningDelta, Slot::OtherReasoning, other);
+            }
+            Some(other) if other != shown => target.decoded.event = MARKED,
+            _ => {}
         }
     }
-    let Some(details) = fields.of_kind(holder::DETAILS, text, Kind::Array) else { return };
-    let details = read_details(text, details, target.decoded);
-    if shown.is_none_or(|shown| spell([shown], text) != spell(details.iter().copied(), text)) {
-        for detail in details {
-            target.push_text(ChunkKind::ReasoningDelta, Slot::ReasoningDetail, detail);
+    if repeated {
+        target.decoded.event = MARKED;
+    }
+    if !repeated {
+        for Detail { text, signed } in details {
+            target.push_text(ChunkKind::ReasoningDelta, Slot::ReasoningDetail, text);
+            target.sign_last(signed);
         }
     }
-}
-
-fn spell(strings: impl IntoIterator<Item = Span>, text: &str) -> String {
-    let mut spelt = String::new();
-    for string in strings {
-        json::unescape(string.inside_quotes().of_str(text), &mut spelt);
-    }
-    spelt
-}
-
-/// The texts in `reasoning_details`, in order.
-pub(super) fn read_details(text: &str, details: Span, decoded: &mut Decoded) -> Vec<Span> {
-    let mut texts = Vec::new();
-    for element in json::elements_of(text, details) {
-        let fields = Fields::<5>::within(text, element, part::slot, decoded);
-        texts.extend(fields.text(part::TEXT, text));
-        texts.extend(fields.text(part::SUMMARY, text));
-    }
-    texts
 }
 
 /// The texts in a `content` array, in order, with what each is.
@@ -342,7 +343,7 @@ fn read_parts(target: &mut Target<'_>, parts: Span) -> Vec<(ChunkKind, Span)> {
         if is_text(text, element) {
             found.push((ChunkKind::ContentDelta, element));
         }
-        let fields = Fields::<5>::within(text, element, part::slot, target.decoded);
+        let fields = Fields::<7>::within(text, element, part::slot, target.decoded);
         let thinks = fields
             .text(part::TYPE, text)
             .is_some_and(|kind| matches!(kind.inside_quotes().of_str(text), "thinking" | "reasoning"));
@@ -362,7 +363,7 @@ fn read_thinking(text: &str, thinking: Span, decoded: &mut Decoded, found: &mut 
         found.push((ChunkKind::ReasoningDelta, thinking));
     }
     for element in json::elements_of(text, thinking) {
-        let fields = Fields::<5>::within(text, element, part::slot, decoded);
+        let fields = Fields::<7>::within(text, element, part::slot, decoded);
         let inner = if is_text(text, element) { Some(element) } else { fields.text(part::TEXT, text) };
         found.extend(inner.map(|span| (ChunkKind::ReasoningDelta, span)));
     }
@@ -385,37 +386,4 @@ fn write_call(out: &mut String, number: u32, id: Option<Span>, name: Option<Span
         }
     }
     out.push('}');
-}
-
-/// Whether a value carries anything: not null, not empty, and no object of such values only.
-fn says_anything(text: &str, value: Span) -> bool {
-    next_says_anything(&mut Scanner::within(text, value)).unwrap_or(false)
-}
-
-/// As [`says_anything`], of the value that comes next. Each byte is looked at once, however deeply objects nest.
-fn next_says_anything(scanner: &mut Scanner<'_>) -> Result<bool, Malformed> {
-    let mut found = false;
-    match scanner.kind()? {
-        Kind::Object => {
-            scanner.members(|scanner, _| {
-                found |= next_says_anything(scanner)?;
-                Ok(())
-            })?;
-        }
-        Kind::Array => {
-            scanner.elements(|scanner| {
-                found = true;
-                scanner.skip().map(drop)
-            })?;
-        }
-        kind => {
-            let span = scanner.skip()?;
-            found = match kind {
-                Kind::Null => false,
-                Kind::String => span.end - span.start > 2,
-                _ => true,
-            };
-        }
-    }
-    Ok(found)
 }

@@ -3,23 +3,19 @@
 use super::calls::ChoiceState;
 use super::made::{calls_beside, made_call_json};
 use super::render::{annotation_value, error_json, opaque_json, usage_json};
-use super::{Form, OpenAiChat, is_text};
-use crate::chunk::{Body, Decoded, Edit};
-use crate::json::{self, Kind, Span};
+use super::{Endpoint, OpenAiChat};
+use crate::answer::{Blame, Event, Failure, Form, Stop};
+use crate::chunk::Body;
+use crate::json::{self, Kind, Span, is_text};
 use crate::splice::{Object, Patches};
-use crate::sse;
 use seam_plugin_api::ChunkKind;
 
 const STOPPED: &str = "\"content_filter\"";
 
 impl OpenAiChat {
-    /// Ends a stopped stream: one event that finishes every choice that the client saw begin and not finish with
-    /// `content_filter` (choice 0 if it saw none at all) and carries the sentinel as `seam.stop`, then `[DONE]`.
-    /// `sentinel_json` must be one JSON document. Writes nothing once the provider's own `[DONE]` was delivered.
-    pub fn end_stopped(&self, sentinel_json: &str, out: &mut Vec<u8>) {
-        if self.ended {
-            return;
-        }
+    /// One event that finishes every choice that the client saw begin and not finish with `content_filter` (choice 0 if
+    /// it saw none at all) and carries the sentinel as `seam.stop`, then `[DONE]`.
+    pub(super) fn stopped_events(&self, stop: &Stop<'_>) -> Vec<Event> {
         let open: Vec<u32> = if self.choices.values().any(|state| state.opened) {
             self.choices.values().filter(|state| state.opened && !state.finished).map(|state| state.choice).collect()
         } else {
@@ -27,84 +23,93 @@ impl OpenAiChat {
         };
         let choices: Vec<String> = open
             .iter()
-            .map(|index| format!("{{\"index\":{index},\"delta\":{{}},\"finish_reason\":{STOPPED}}}"))
+            .map(|index| format!("{{\"index\":{index},{},\"finish_reason\":{STOPPED}}}", self.nothing()))
             .collect();
-        let rest = format!("\"choices\":[{}],\"seam\":{{\"stop\":{sentinel_json}}}", choices.join(","));
-        out.extend_from_slice(self.owed);
-        sse::write_event(&self.envelope(Form::Stream, &rest), out);
-        sse::write_event("[DONE]", out);
+        let rest = format!("\"choices\":[{}],\"seam\":{{\"stop\":{}}}", choices.join(","), stop.sentinel);
+        vec![Event::unnamed(self.envelope(Form::Stream, &rest)), Event::unnamed("[DONE]")]
     }
 
-    /// Ends a stream with an error in the protocol's shape, then `[DONE]`. Writes nothing once the provider's own
-    /// `[DONE]` was delivered.
-    pub fn end_error(&self, message: &str, kind: &str, code: &str, out: &mut Vec<u8>) {
-        if self.ended {
-            return;
+    /// Each choice of what is left that has no finish reason gets `content_filter`, and the sentinel stands under
+    /// `seam.stop`.
+    pub(super) fn stopped_body(&self, left: &str, stop: &Stop<'_>) -> String {
+        let seam = format!("{{\"stop\":{}}}", stop.sentinel);
+        if left.len() > "{}".len() {
+            return finish_body(left, json::document_span(left), &seam);
         }
-        out.extend_from_slice(self.owed);
-        sse::write_event(&error_body(message, kind, code), out);
-        sse::write_event("[DONE]", out);
+        let inside = match self.endpoint {
+            Endpoint::Chat => "\"message\":{\"role\":\"assistant\",\"content\":\"\"}",
+            Endpoint::Completions => self.nothing(),
+        };
+        let choice = format!("{{\"index\":0,{inside},\"finish_reason\":{STOPPED}}}");
+        self.envelope(Form::Body, &format!("\"choices\":[{choice}],\"seam\":{seam}"))
     }
 
-    /// Writes a whole answer that was stopped: as [`render_body`](Self::render_body), where `edits` removes every chunk
-    /// from the stop on; then each choice that has no finish reason left gets `content_filter`, and the sentinel stands
-    /// under `seam.stop`. `sentinel_json` must be one JSON document.
-    pub fn stop_body(
-        &mut self,
-        body: &[u8],
-        decoded: &Decoded,
-        edits: &[Edit<'_>],
-        sentinel_json: &str,
-        out: &mut Vec<u8>,
-    ) {
-        let mut rendered = Vec::new();
-        self.render_body(body, decoded, edits, &mut rendered);
-        let text = String::from_utf8_lossy(&rendered);
-        let seam = format!("{{\"stop\":{sentinel_json}}}");
-        let whole = json::document_span(&text);
-        if json::is_readable(&text) && json::kind_of(&text, whole) == Kind::Object && text.len() > "{}".len() {
-            out.extend_from_slice(finish_body(&text, whole, &seam).as_bytes());
-            return;
+    /// The members of a choice of a stream that say nothing.
+    fn nothing(&self) -> &'static str {
+        match self.endpoint {
+            Endpoint::Chat => "\"delta\":{}",
+            Endpoint::Completions => "\"text\":\"\",\"logprobs\":null",
         }
-        let message = "{\"role\":\"assistant\",\"content\":\"\"}";
-        let choice = format!("{{\"index\":0,\"message\":{message},\"finish_reason\":{STOPPED}}}");
-        let rest = format!("\"choices\":[{choice}],\"seam\":{seam}");
-        out.extend_from_slice(self.envelope(Form::Body, &rest).as_bytes());
+    }
+
+    /// An event for the first choice that the client saw begin and not finish, in which it says nothing. Clients whose
+    /// timers run from event to event (Codex) hear no comment. Before the answer's first event only a
+    /// comment can be sent: what names the answer is not known yet.
+    pub(super) fn keepalive_event(&self) -> Option<Event> {
+        let open = self.choices.values().find(|state| state.opened && !state.finished)?;
+        self.seen.id.as_ref()?;
+        let choice = format!("{{\"index\":{},{},\"finish_reason\":null}}", open.choice, self.nothing());
+        Some(Event::unnamed(self.envelope(Form::Stream, &format!("\"choices\":[{choice}]"))))
+    }
+
+    /// One choice that holds one chunk.
+    pub(super) fn choice_json(&mut self, choice: u32, body: &Body<'_>, form: Form) -> String {
+        let endpoint = self.endpoint;
+        let state = self.state(choice);
+        match endpoint {
+            Endpoint::Chat => choice_json(state, body, form),
+            Endpoint::Completions => flat_choice_json(state, body, form),
+        }
     }
 
     /// An event or body of the seam's own, under the names that the answer has.
     fn envelope(&self, form: Form, rest: &str) -> String {
-        let object = match form {
-            Form::Stream => "chat.completion.chunk",
-            Form::Body => "chat.completion",
+        let (object, id) = match (self.endpoint, form) {
+            (Endpoint::Chat, Form::Stream) => ("chat.completion.chunk", "chatcmpl-seam"),
+            (Endpoint::Chat, Form::Body) => ("chat.completion", "chatcmpl-seam"),
+            (Endpoint::Completions, _) => ("text_completion", "cmpl-seam"),
         };
-        let id = json::string(self.seen.id.as_deref().unwrap_or("chatcmpl-seam"));
+        let id = json::string(self.seen.id.as_deref().unwrap_or(id));
         let model = json::string(self.seen.model.as_deref().unwrap_or_default());
         let created = self.seen.created.as_deref().unwrap_or("0");
         format!("{{\"id\":{id},\"object\":\"{object}\",\"created\":{created},\"model\":{model},{rest}}}")
     }
 
     /// A whole event or body for one chunk that has no place in what came in.
-    pub(super) fn synthesise(&mut self, choice: u32, body: &Body<'_>, form: Form) -> String {
+    pub(crate) fn synthesise(&mut self, choice: u32, body: &Body<'_>, form: Form) -> String {
         match body.kind {
             ChunkKind::Opaque => opaque_json(body),
             ChunkKind::Error => format!("{{\"error\":{}}}", error_json(body)),
             ChunkKind::Usage => self.envelope(form, &format!("\"choices\":[],\"usage\":{}", usage_json(body))),
             _ => {
-                let state = self.state(choice);
                 // The frame that it came in need not have named the choice.
-                state.opened = true;
-                let choice = choice_json(state, body, form);
+                self.state(choice).opened = true;
+                let choice = self.choice_json(choice, body, form);
                 self.envelope(form, &format!("\"choices\":[{choice}]"))
             }
         }
     }
 }
 
-/// The body of an error answer: what the protocol's clients read a message, type and code from.
-#[must_use]
-pub fn error_body(message: &str, kind: &str, code: &str) -> String {
-    let [message, kind, code] = [message, kind, code].map(json::string);
+/// The error object of every wire of OpenAI. Its `type` is a word that the clients know; the status is the answer's own.
+pub(crate) fn error_body(_status: u16, failure: &Failure<'_>) -> String {
+    let kind = match failure.blame {
+        Blame::Client => "invalid_request_error",
+        Blame::Provider => "provider_error",
+        Blame::Plugin => "plugin_error",
+        Blame::Seamd => "server_error",
+    };
+    let [message, kind, code] = [failure.message, kind, failure.code].map(json::string);
     format!("{{\"error\":{{\"message\":{message},\"type\":{kind},\"param\":null,\"code\":{code}}}}}")
 }
 
@@ -127,8 +132,8 @@ fn finish_body(text: &str, whole: Span, seam: &str) -> String {
     patches.apply(text)
 }
 
-/// One choice that holds one chunk.
-pub(super) fn choice_json(state: &mut ChoiceState, body: &Body<'_>, form: Form) -> String {
+/// One choice that holds one chunk, as chat has it.
+fn choice_json(state: &mut ChoiceState, body: &Body<'_>, form: Form) -> String {
     let holder = match form {
         Form::Stream => "delta",
         Form::Body => "message",
@@ -144,6 +149,25 @@ pub(super) fn choice_json(state: &mut ChoiceState, body: &Body<'_>, form: Form) 
     };
     let choice = state.choice;
     format!("{{\"index\":{choice},\"{holder}\":{{{inside}}},\"finish_reason\":{finish}}}")
+}
+
+/// One choice that holds one chunk, as Completions has it: with its text in it, and what the protocol has no form for in
+/// members that its clients don't look at.
+fn flat_choice_json(state: &mut ChoiceState, body: &Body<'_>, form: Form) -> String {
+    let finish = if body.kind == ChunkKind::Finish { json::string(body.text) } else { "null".to_owned() };
+    let (text, calls) = match body.kind {
+        ChunkKind::ContentDelta | ChunkKind::RefusalDelta => (body.text, calls_beside(state, body, form)),
+        ChunkKind::ToolCallDelta => ("", vec![made_call_json(state, body, form)]),
+        _ => ("", Vec::new()),
+    };
+    let beside = match body.kind {
+        ChunkKind::ReasoningDelta => format!(",\"reasoning\":{}", json::string(body.text)),
+        ChunkKind::Annotation => format!(",\"annotations\":{}", annotation_value("annotations", body)),
+        _ if calls.is_empty() => String::new(),
+        _ => format!(",\"tool_calls\":[{}]", calls.join(",")),
+    };
+    let (choice, text) = (state.choice, json::string(text));
+    format!("{{\"index\":{choice},\"text\":{text}{beside},\"logprobs\":null,\"finish_reason\":{finish}}}")
 }
 
 /// The members of content and of the calls beside it.

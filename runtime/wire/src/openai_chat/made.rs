@@ -2,9 +2,9 @@
 //! one.
 
 use super::calls::ChoiceState;
-use super::{Form, is_text};
+use crate::answer::Form;
 use crate::chunk::Body;
-use crate::json::{self, Kind, Span};
+use crate::json::{self, Kind, Span, is_text};
 use seam_plugin_api::ChunkKind;
 
 /// The call of a chunk of another kind that became a `tool_call_delta`.

@@ -2,20 +2,26 @@
 
 mod beside;
 mod calls;
+mod cut;
 mod decoding;
+mod dialects;
 mod ends;
 mod lenient;
 mod naive;
 mod rendering;
 mod rules;
 mod streams;
+mod symptoms;
 
 use bytes::Bytes;
 use seam_plugin_api::ChunkKind;
 use serde_json::Value;
 
-use super::OpenAiChat;
-use crate::{Body, Decoded, Edit, SseDecoder, SseFrame};
+use crate::{Body, Decoded, Edit, Frame, Framing, Protocol, SseDecoder, Wire};
+
+fn fresh() -> Wire {
+    Wire::new(Protocol::OpenAiChat, Framing::Sse)
+}
 
 /// One chunk, with its payload read.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,7 +43,7 @@ impl std::fmt::Display for Seen {
 }
 
 /// The frames of a text, the rest at its end included.
-fn frames(text: &[u8]) -> Vec<SseFrame> {
+fn frames(text: &[u8]) -> Vec<Frame> {
     let mut decoder = SseDecoder::new(1 << 24);
     decoder.feed(Bytes::copy_from_slice(text));
     let mut frames = Vec::new();
@@ -49,9 +55,9 @@ fn frames(text: &[u8]) -> Vec<SseFrame> {
 }
 
 /// One frame with that data.
-fn frame(data: &str) -> SseFrame {
+fn frame(data: &str) -> Frame {
     let mut text = Vec::new();
-    crate::sse::write_event(data, &mut text);
+    crate::sse::write_event(None, data, &mut text);
     frames(&text).remove(0)
 }
 
@@ -66,8 +72,8 @@ fn seen(decoded: &Decoded, data: &[u8]) -> Vec<Seen> {
 }
 
 /// The chunks of frames, by one state.
-fn decode_all(frames: &[SseFrame]) -> Vec<Seen> {
-    let (mut chat, mut decoded) = (OpenAiChat::new(), Decoded::default());
+fn decode_all(frames: &[Frame]) -> Vec<Seen> {
+    let (mut chat, mut decoded) = (fresh(), Decoded::default());
     let mut all = Vec::new();
     for frame in frames {
         chat.decode(frame, &mut decoded);
@@ -83,10 +89,10 @@ fn shown(data: &str) -> Vec<String> {
 
 /// One frame's data with edits, by a fresh state.
 fn rendered(data: &str, edits: &[Edit<'_>]) -> String {
-    rendered_by(&mut OpenAiChat::new(), data, edits)
+    rendered_by(&mut fresh(), data, edits)
 }
 
-fn rendered_by(chat: &mut OpenAiChat, data: &str, edits: &[Edit<'_>]) -> String {
+fn rendered_by(chat: &mut Wire, data: &str, edits: &[Edit<'_>]) -> String {
     let (frame, mut decoded, mut out) = (frame(data), Decoded::default(), Vec::new());
     chat.decode(&frame, &mut decoded);
     assert_eq!(decoded.len(), edits.len(), "{:?}", shown(data));
@@ -96,7 +102,7 @@ fn rendered_by(chat: &mut OpenAiChat, data: &str, edits: &[Edit<'_>]) -> String 
 
 /// A whole answer with edits.
 fn rendered_body(body: &str, edits: &[Edit<'_>]) -> String {
-    let (mut chat, mut decoded, mut out) = (OpenAiChat::new(), Decoded::default(), Vec::new());
+    let (mut chat, mut decoded, mut out) = (fresh(), Decoded::default(), Vec::new());
     chat.decode_body(body.as_bytes(), &mut decoded);
     assert_eq!(decoded.len(), edits.len());
     chat.render_body(body.as_bytes(), &decoded, edits, &mut out);

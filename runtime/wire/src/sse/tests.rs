@@ -6,12 +6,12 @@ use std::time::Instant;
 use bytes::Bytes;
 use proptest::prelude::*;
 
-use super::{FrameTooLarge, SseDecoder, SseFrame, write_event, write_with_data};
+use super::{Frame, FrameTooLarge, SseDecoder, write_event, write_with_data};
 
 const LIMIT: usize = 1 << 20;
 
 /// The frames of reads, the rest at the end included.
-fn frames<'a>(reads: impl IntoIterator<Item = &'a [u8]>) -> Vec<SseFrame> {
+fn frames<'a>(reads: impl IntoIterator<Item = &'a [u8]>) -> Vec<Frame> {
     let mut decoder = SseDecoder::new(LIMIT);
     let mut frames = Vec::new();
     for read in reads {
@@ -46,7 +46,7 @@ fn events_at_any_cut(text: &str) -> Vec<String> {
     whole
 }
 
-fn raw(frames: &[SseFrame]) -> Vec<u8> {
+fn raw(frames: &[Frame]) -> Vec<u8> {
     frames.iter().flat_map(|frame| frame.raw().to_vec()).collect()
 }
 
@@ -94,7 +94,7 @@ fn wpt_format_null_character_and_utf_8() {
 #[test]
 fn wpt_format_field_event_keeps_the_name() {
     let frames = frames([b"event:test\ndata:x\n\nevent: error\nevent\ndata:x\n\ndata:y\n\n".as_slice()]);
-    let names: Vec<Option<&[u8]>> = frames.iter().map(SseFrame::event).collect();
+    let names: Vec<Option<&[u8]>> = frames.iter().map(Frame::event).collect();
     assert_eq!(names, [Some(b"test".as_slice()), Some(b""), None]);
 }
 
@@ -276,7 +276,7 @@ fn other_data_leaves_every_other_byte_of_a_frame() {
 #[test]
 fn a_written_event_reads_back() {
     let mut out = Vec::new();
-    write_event("{\n}", &mut out);
+    write_event(None, "{\n}", &mut out);
     assert_eq!(out, b"data: {\ndata: }\n\n");
 }
 
@@ -304,6 +304,6 @@ proptest! {
         let cut = frames(reads.iter().copied());
         prop_assert_eq!(raw(&cut), &text[..]);
         prop_assert_eq!(events(reads.iter().copied()), events([&text[..]]));
-        prop_assert!(cut.iter().rev().skip(1).all(SseFrame::terminated));
+        prop_assert!(cut.iter().rev().skip(1).all(Frame::terminated));
     }
 }

@@ -45,7 +45,8 @@ fn it_is_accepted_with_every_key_in_force() {
 #[test]
 fn keys_that_are_commented_out_show_their_defaults() {
     // Those that stand for something which differs from machine to machine, or that have no default.
-    let examples = ["workers", "state_dir", "api_key", "ca_file", "headers", "name = \"redaction\"", "kinds"];
+    let examples =
+        ["workers", "allow_origins", "state_dir", "api_key", "ca_file", "headers", "name = \"redaction\"", "kinds"];
     let narrowed = "call_class = [";
     let shown = uncommented();
     let example = |line: &&str| !line.starts_with(narrowed) && !examples.iter().any(|key| line.starts_with(key));

@@ -111,7 +111,7 @@ fn log_and_reload() {
 fn providers() {
     insta::assert_snapshot!(reports(&[
         "[[provider]]",
-        "[[provider]]\nname = \"Open AI\"\nfamily = \"anthropic\"\nbase_url = \"https://h\"",
+        "[[provider]]\nname = \"Open AI\"\nfamily = \"antropic\"\nbase_url = \"https://h\"",
         "[[provider]]\nname = \"openai\"\nfamily = \"openai\"\nbase_url = \"https://h\"",
         "[[provider]]\nname = \"b\"\nfamily = \"openai\"\nbase_url = \"https://h\"\nrecorded = \"streams\"",
         "[[provider]]\nname = \"b\"\nfamily = \"openai\"\nbase_url = \"api.openai.com/v1\"",
@@ -170,9 +170,22 @@ fn more_headers_than_a_server_takes_are_refused() {
 fn routes() {
     insta::assert_snapshot!(reports(&[
         "[[route]]",
-        "[[route]]\npath = \"/v1/completions\"\nprovider = \"openai\"",
+        "[[route]]\npath = \"/v1/embeddings\"\nprovider = \"openai\"",
+        "[[route]]\npath = \"/v1/messages\"\nprovider = \"openai\"",
         "[[route]]\npath = \"/v1/chat/completions\"\nprovider = \"openai\"",
         "[[route]]\npath = \"/v2\"\nprovider = \"opnai\"\ncall_class = \"chat\"",
+    ]));
+}
+
+#[test]
+fn paths_that_are_passed_through() {
+    insta::assert_snapshot!(reports(&[
+        "[[passthrough]]",
+        "[[passthrough]]\npath = \"v1/embeddings\"\nprovider = \"openai\"",
+        "[[passthrough]]\npath = \"/v1/*/files\"\nprovider = \"openai\"",
+        "[[passthrough]]\npath = \"/v1/responses\"\nprovider = \"openai\"",
+        "[[passthrough]]\npath = \"/v1beta/models/m:generateContent\"\nprovider = \"openai\"",
+        "[[passthrough]]\npath = \"/v1/files/*\"\nprovider = \"opnai\"",
     ]));
 }
 
@@ -215,7 +228,7 @@ connect_timeout = "5"
 
 [[provider]]
 name = "openai"
-family = "gemini"
+family = "gemni"
 recorded = "streams"
 
 [[route]]

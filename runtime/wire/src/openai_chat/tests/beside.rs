@@ -2,8 +2,8 @@
 
 use seam_plugin_api::ChunkKind;
 
-use super::{content, content_with, payload_edit, rendered, rendered_body, rendered_by};
-use crate::{Body, Edit, OpenAiChat};
+use super::{content, content_with, fresh, payload_edit, rendered, rendered_body, rendered_by};
+use crate::{Body, Edit};
 
 const KEEP: Edit<'static> = Edit::Keep;
 const CALLS: &str = r#"{"tool_calls":[{"index":0,"id":"mine","name":"search","arguments":"{\"q\":1}"},{"index":0,"name":"look","arguments":""}],"x":2}"#;
@@ -32,7 +32,7 @@ fn calls_beside_a_part_and_beside_text_that_moved_join_the_providers() {
 
 #[test]
 fn what_a_frame_has_no_place_for_takes_its_calls_along_and_is_remembered() {
-    let mut chat = OpenAiChat::new();
+    let mut chat = fresh();
     let data = r#"{"id":"c","choices":[],"usage":{"t":1}}"#;
     insta::assert_snapshot!(rendered_by(&mut chat, data, &[content_with("a", CALLS)]), @r#"data: {"id":"c","object":"chat.completion.chunk","created":0,"model":"","choices":[{"index":0,"delta":{"content":"a","tool_calls":[{"index":0,"id":"mine","type":"function","function":{"name":"search","arguments":"{\"q\":1}"}},{"index":1,"id":"call_seam_0_1","type":"function","function":{"name":"look","arguments":""}}]},"finish_reason":null}]}"#);
     let finish = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;

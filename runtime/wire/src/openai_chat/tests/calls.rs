@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use super::{content_with, frame, frames, tool_call};
-use crate::{Decoded, Edit, OpenAiChat};
+use super::{content_with, frame, frames, fresh, tool_call};
+use crate::{Decoded, Edit, Wire};
 
 /// One frame of the stream.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ fn data(step: Step, number: usize, expected: &mut BTreeMap<String, Call>) -> Str
 }
 
 /// Sends a frame the way the seam does.
-fn send(chat: &mut OpenAiChat, data: &str, edit: Edit<'_>, out: &mut Vec<u8>) {
+fn send(chat: &mut Wire, data: &str, edit: Edit<'_>, out: &mut Vec<u8>) {
     let (frame, mut decoded) = (frame(data), Decoded::default());
     chat.decode(&frame, &mut decoded);
     if edit == Edit::Keep && !chat.needs_render(&frame, &decoded) {
@@ -94,7 +94,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// Sends the steps and a finish, and checks what a client makes of it.
 fn check(steps: &[Step]) -> Result<(), TestCaseError> {
-    let (mut chat, mut out, mut expected) = (OpenAiChat::new(), Vec::new(), BTreeMap::new());
+    let (mut chat, mut out, mut expected) = (fresh(), Vec::new(), BTreeMap::new());
     for (number, step) in steps.iter().enumerate() {
         let data = data(*step, number, &mut expected);
         match step {

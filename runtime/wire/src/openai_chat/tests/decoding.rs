@@ -2,8 +2,8 @@
 
 use seam_plugin_api::ChunkKind;
 
-use super::{Seen, decode_all, frame, frames, shown};
-use crate::{Decoded, OpenAiChat};
+use super::{Seen, decode_all, frame, frames, fresh, shown};
+use crate::Decoded;
 
 fn delta(members: &str) -> String {
     format!(r#"{{"id":"c","choices":[{{"index":0,"delta":{{{members}}},"finish_reason":null}}]}}"#)
@@ -13,7 +13,7 @@ fn delta(members: &str) -> String {
 fn a_plain_piece_of_text_is_shown_in_place_and_an_escaped_one_unescaped() {
     let data = delta(r#""content":" looking""#);
     let (frame, mut decoded) = (frame(&data), Decoded::default());
-    OpenAiChat::new().decode(&frame, &mut decoded);
+    fresh().decode(&frame, &mut decoded);
     let shown_at = decoded.chunk(0, frame.data().unwrap()).unwrap().text.as_ptr();
     assert!(frame.raw().as_ptr_range().contains(&shown_at));
     assert_eq!(shown(&delta(r#""content":"a\n\"b\" \u5317\ud83e\udd80""#)), ["0 content_delta \"a\\n\\\"b\\\" 北🦀\""]);
@@ -207,7 +207,7 @@ fn data_after_the_end_marker_is_read_like_any_other() {
 
 #[test]
 fn the_end_marker_and_a_heartbeat_have_no_chunks() {
-    let (mut chat, mut decoded) = (OpenAiChat::new(), Decoded::default());
+    let (mut chat, mut decoded) = (fresh(), Decoded::default());
     for (text, end) in
         [("data:[DONE]\n\n", true), ("data: [DONE] \r\n\r\n", true), ("data:\n\n", false), (": c\n\n", false)]
     {
@@ -249,7 +249,7 @@ fn citations_beside_the_choices_are_an_annotation() {
 
 #[test]
 fn a_decoded_frame_can_be_kept_while_the_next_is_read() {
-    let (mut chat, mut decoded) = (OpenAiChat::new(), Decoded::default());
+    let (mut chat, mut decoded) = (fresh(), Decoded::default());
     let (first, second) = (frame(&delta(r#""content":"a\n""#)), frame(&delta(r#""content":"b\n""#)));
     chat.decode(&first, &mut decoded);
     let kept = std::mem::take(&mut decoded);

@@ -4,15 +4,16 @@ use seam_plugin_api::ChunkKind;
 use serde_json::Value;
 
 use super::{
-    Seen, content, decode_all, frame, frames, rendered, rendered_body, rendered_by, seen, shown, text_edit, tool_call,
+    Seen, content, decode_all, frame, frames, fresh, rendered, rendered_body, rendered_by, seen, shown, text_edit,
+    tool_call,
 };
-use crate::{Body, Decoded, Edit, OpenAiChat};
+use crate::{Body, Decoded, Edit};
 
 const KEEP: Edit<'static> = Edit::Keep;
 const REMOVE: Edit<'static> = Edit::Remove;
 
 fn shown_body(body: &str) -> Vec<String> {
-    let (mut chat, mut decoded) = (OpenAiChat::new(), Decoded::default());
+    let (mut chat, mut decoded) = (fresh(), Decoded::default());
     chat.decode_body(body.as_bytes(), &mut decoded);
     seen(&decoded, body.as_bytes()).iter().map(Seen::to_string).collect()
 }
@@ -114,7 +115,7 @@ fn a_byte_order_mark_or_broken_bytes_do_not_hide_a_frame() {
     assert_eq!(shown("\u{FEFF}{\"a\": 1}"), [r#"0 opaque {"a":1}"#]);
 
     let broken = b"data: {\"choices\":[{\"delta\":{\"content\":\"secret \xFF\"}}],\"z\":\"\xFE\"}\n\n";
-    let (mut chat, mut decoded) = (OpenAiChat::new(), Decoded::default());
+    let (mut chat, mut decoded) = (fresh(), Decoded::default());
     let frame = frames(broken).remove(0);
     chat.decode(&frame, &mut decoded);
     assert_eq!(seen(&decoded, frame.data().unwrap())[0].text, "secret \u{FFFD}");
@@ -148,7 +149,7 @@ fn log_probabilities_in_a_later_frame_of_an_altered_choice_are_dropped() {
     let later = |choice| {
         format!(r#"{{"choices":[{{"index":{choice},"delta":{{}},"logprobs":{{"content":[{{"token":"secret"}}]}}}}]}}"#)
     };
-    let mut chat = OpenAiChat::new();
+    let mut chat = fresh();
     rendered_by(&mut chat, r#"{"choices":[{"index":1,"delta":{"content":"secret"}}]}"#, &[content("x")]);
     let (data, mut decoded) = (frame(&later(1)), Decoded::default());
     chat.decode(&data, &mut decoded);

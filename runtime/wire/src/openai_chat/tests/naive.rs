@@ -107,6 +107,10 @@ fn read_choice(choice: &Value, index: u32, chunks: &mut Vec<Seen>) {
     for (kind, whole) in lanes {
         whole.into_iter().for_each(|text| push(kind, text, None));
         parts.iter().filter(|(of, _)| *of == kind).for_each(|(_, text)| push(kind, text, None));
+        if kind == ChunkKind::ContentDelta {
+            let beside = text(&choice["text"]).filter(|beside| text(&holder["content"]) != Some(beside));
+            beside.into_iter().for_each(|text| push(kind, text, None));
+        }
     }
     for (arguments, payload) in calls(holder) {
         push(ChunkKind::ToolCallDelta, &arguments, Some(payload));

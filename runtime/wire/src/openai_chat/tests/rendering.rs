@@ -2,8 +2,8 @@
 
 use seam_plugin_api::ChunkKind;
 
-use super::{content, frame, frames, payload_edit, rendered, rendered_body, rendered_by, text_edit, tool_call};
-use crate::{Decoded, Edit, OpenAiChat};
+use super::{content, frame, frames, fresh, payload_edit, rendered, rendered_body, rendered_by, text_edit, tool_call};
+use crate::{Decoded, Edit};
 
 const KEEP: Edit<'static> = Edit::Keep;
 const REMOVE: Edit<'static> = Edit::Remove;
@@ -19,7 +19,7 @@ fn every_byte_around_the_data_stays() {
     let text =
         ": note\r\nid: 7\r\nevent: x\r\ndata:{\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\r\nretry: 5\r\n\r\n";
     let (frame, mut chat, mut decoded, mut out) =
-        (frames(text.as_bytes()).remove(0), OpenAiChat::new(), Decoded::default(), Vec::new());
+        (frames(text.as_bytes()).remove(0), fresh(), Decoded::default(), Vec::new());
     chat.decode(&frame, &mut decoded);
     chat.render(&frame, &decoded, &[content("b")], &mut out);
     assert_eq!(String::from_utf8(out).unwrap(), text.replace("\"a\"", "\"b\""));
@@ -73,7 +73,7 @@ fn piece(members: &str, finish: &str) -> String {
 
 #[test]
 fn the_finish_after_a_made_tool_call_says_tool_calls() {
-    let mut chat = OpenAiChat::new();
+    let mut chat = fresh();
     let (mut decoded, finish) = (Decoded::default(), frame(&piece("", "\"stop\"")));
     chat.decode(&finish, &mut decoded);
     assert!(!chat.needs_render(&finish, &decoded));
@@ -91,7 +91,7 @@ fn the_finish_after_a_made_tool_call_says_tool_calls() {
 
 #[test]
 fn fragments_of_a_made_call_keep_its_index_and_a_name_begins_another() {
-    let mut chat = OpenAiChat::new();
+    let mut chat = fresh();
     let mut out = String::new();
     for payload in [r#"{"index":4,"name":"f"}"#, r#"{"index":4}"#, r#"{"index":4,"name":"g"}"#] {
         out += &rendered_by(&mut chat, &piece(r#""content":"<""#, "null"), &[tool_call("{", payload)]);
@@ -105,7 +105,7 @@ fn fragments_of_a_made_call_keep_its_index_and_a_name_begins_another() {
 
 #[test]
 fn a_later_call_of_the_provider_does_not_run_into_a_made_one() {
-    let mut chat = OpenAiChat::new();
+    let mut chat = fresh();
     rendered_by(&mut chat, &piece(r#""content":"<""#, "null"), &[tool_call("{}", r#"{"index":0,"name":"f"}"#)]);
     for arguments in ["{", "}"] {
         let data = piece(
@@ -210,7 +210,7 @@ fn what_a_frame_has_no_place_for_is_an_event_after_it() {
 fn several_data_lines_are_written_as_data_lines() {
     let text = "event: e\ndata: {\"choices\":[{\"delta\":\ndata: {\"content\":\"a\"}}]}\n: c\n\n";
     let (frame, mut chat, mut decoded, mut out) =
-        (frames(text.as_bytes()).remove(0), OpenAiChat::new(), Decoded::default(), Vec::new());
+        (frames(text.as_bytes()).remove(0), fresh(), Decoded::default(), Vec::new());
     chat.decode(&frame, &mut decoded);
     chat.render(&frame, &decoded, &[content("b")], &mut out);
     assert_eq!(String::from_utf8(out).unwrap(), text.replace("\"a\"", "\"b\""));
@@ -220,7 +220,7 @@ fn several_data_lines_are_written_as_data_lines() {
 fn a_frame_that_repeats_the_whole_text_stops_doing_so_once_it_is_untrue() {
     let first = r#"{"choices":[{"delta":{"content":"secret"},"message":{"content":"secret"}}]}"#;
     let later = r#"{"choices":[{"delta":{"content":" a"},"message":{"content":"secret a"}}]}"#;
-    let mut chat = OpenAiChat::new();
+    let mut chat = fresh();
     assert_eq!(
         rendered_by(&mut chat, first, &[content("x")]),
         "data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"

@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use seam_plugin_api::ChunkKind;
 use serde_json::Value;
 
-use super::{Seen, frame, frames, naive, seen};
-use crate::{Body, Decoded, Edit, OpenAiChat};
+use super::{Seen, frame, frames, fresh, naive, seen};
+use crate::{Body, Decoded, Edit};
 
 /// Draws from a seed; the same seed makes the same frame.
 struct Dice {
@@ -136,6 +136,9 @@ impl Dice {
         let mut members = self.some(members);
         if !self.one_in(8) {
             members.push((holder, self.holder()));
+        }
+        if self.one_in(6) {
+            members.push(("text", self.text()));
         }
         members.push(("index", index.to_string()));
         self.object(members)
@@ -271,13 +274,14 @@ fn count(chunks: &[Seen], kind: ChunkKind) -> usize {
 
 /// The document without what edits may change.
 fn rest(mut value: Value) -> Value {
-    const CHANGEABLE: [&str; 15] = [
+    const CHANGEABLE: [&str; 16] = [
         "usage",
         "obfuscation",
         "citations",
         "error",
         "finish_reason",
         "logprobs",
+        "text",
         "content",
         "reasoning",
         "reasoning_content",
@@ -340,7 +344,7 @@ fn hidden_words(document: &str, before: &[Seen]) -> Vec<String> {
 }
 
 fn has_hidden_member(document: &str) -> bool {
-    let (mut chat, mut decoded) = (OpenAiChat::new(), Decoded::default());
+    let (mut chat, mut decoded) = (fresh(), Decoded::default());
     chat.decode_body(document.as_bytes(), &mut decoded);
     !decoded.hidden.is_empty()
 }
@@ -349,7 +353,7 @@ fn check(seed: u64) -> Result<(), TestCaseError> {
     let mut dice = Dice::new(seed);
     let document = dice.document("delta");
     let input = frame(&document);
-    let (mut chat, mut decoded) = (OpenAiChat::new(), Decoded::default());
+    let (mut chat, mut decoded) = (fresh(), Decoded::default());
     chat.decode(&input, &mut decoded);
     let before = seen(&decoded, input.data().unwrap_or_default());
     prop_assert_eq!(&before, &naive::decode(document.as_bytes()), "{}", document);
@@ -371,7 +375,7 @@ fn check(seed: u64) -> Result<(), TestCaseError> {
     for frame in &output {
         let data = frame.data().unwrap();
         prop_assert!(serde_json::from_slice::<Value>(data).is_ok(), "{}", report);
-        let (mut again, mut decoded) = (OpenAiChat::new(), Decoded::default());
+        let (mut again, mut decoded) = (fresh(), Decoded::default());
         again.decode(frame, &mut decoded);
         prop_assert!(decoded.hidden.is_empty(), "{}", report);
         after.extend(seen(&decoded, data));
@@ -420,7 +424,7 @@ proptest! {
     fn a_rendered_body_says_the_edits(seed in any::<u64>()) {
         let mut dice = Dice::new(seed);
         let body = dice.document("message");
-        let (mut chat, mut decoded, mut out) = (OpenAiChat::new(), Decoded::default(), Vec::new());
+        let (mut chat, mut decoded, mut out) = (fresh(), Decoded::default(), Vec::new());
         chat.decode_body(body.as_bytes(), &mut decoded);
         let before = seen(&decoded, body.as_bytes());
         prop_assert_eq!(&before, &naive::decode(body.as_bytes()), "{}", body);
@@ -429,7 +433,7 @@ proptest! {
         let text = String::from_utf8(out.clone()).unwrap();
         let report = format!("\n in: {body}\nedits: {edits:?}\nout: {text}");
         prop_assert!(serde_json::from_slice::<Value>(&out).is_ok(), "{}", report);
-        let (mut again, mut decoded) = (OpenAiChat::new(), Decoded::default());
+        let (mut again, mut decoded) = (fresh(), Decoded::default());
         again.decode_body(&out, &mut decoded);
         let wanted = expected(&before, &edits);
         if before[0].kind != ChunkKind::Opaque {
@@ -444,10 +448,11 @@ proptest! {
 
     #[test]
     fn any_bytes_decode_and_stop_without_harm(data in prop::collection::vec(any::<u8>(), 0..200)) {
-        let (mut chat, mut decoded, mut out) = (OpenAiChat::new(), Decoded::default(), Vec::new());
+        let (mut chat, mut decoded, mut out) = (fresh(), Decoded::default(), Vec::new());
         chat.decode_body(&data, &mut decoded);
         prop_assert!(decoded.len() <= 1 || decoded.shape == crate::chunk::Shape::Chunks);
-        chat.stop_body(&data, &decoded, &[Edit::Remove], "{}", &mut out);
+        let stop = crate::Stop { sentinel: "{}", delivered: &|_| "" };
+        chat.stop_body(&data, &decoded, &[Edit::Remove], &stop, &mut out);
         prop_assert!(serde_json::from_slice::<Value>(&out).is_ok());
     }
 }

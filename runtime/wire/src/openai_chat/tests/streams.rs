@@ -6,8 +6,8 @@ use bytes::Bytes;
 use seam_plugin_api::ChunkKind;
 use serde_json::Value;
 
-use super::{Seen, decode_all, frames, naive, seen};
-use crate::{Body, Chunk, Decoded, Edit, OpenAiChat, SseDecoder, SseFrame};
+use super::{Seen, decode_all, frames, fresh, naive, seen};
+use crate::{Body, Chunk, Decoded, Edit, Frame, SseDecoder};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -33,7 +33,7 @@ fn recorded() -> Vec<PathBuf> {
     files
 }
 
-fn cut_frames(reads: &[&[u8]]) -> Vec<SseFrame> {
+fn cut_frames(reads: &[&[u8]]) -> Vec<Frame> {
     let mut decoder = SseDecoder::new(1 << 24);
     let mut frames = Vec::new();
     for read in reads {
@@ -46,7 +46,7 @@ fn cut_frames(reads: &[&[u8]]) -> Vec<SseFrame> {
     frames
 }
 
-fn raw(frames: &[SseFrame]) -> Vec<u8> {
+fn raw(frames: &[Frame]) -> Vec<u8> {
     frames.iter().flat_map(|frame| frame.raw().to_vec()).collect()
 }
 
@@ -68,7 +68,7 @@ fn check_cuts(path: &Path) {
 }
 
 /// One frame in two reads: the same event, and the same bytes.
-fn check_cut(frame: &SseFrame, cut: usize, path: &Path) {
+fn check_cut(frame: &Frame, cut: usize, path: &Path) {
     let mut decoder = SseDecoder::new(1 << 24);
     let (mut length, mut events) = (0, 0);
     for read in [frame.raw().slice(..cut), frame.raw().slice(cut..)] {
@@ -98,7 +98,7 @@ fn check_cut(frame: &SseFrame, cut: usize, path: &Path) {
 /// Each frame with every text changed: only that is changed, and it is changed wherever the frame says it.
 fn check_edits(path: &Path) {
     for frame in frames(&std::fs::read(path).unwrap()) {
-        let (mut chat, mut decoded, mut out) = (OpenAiChat::new(), Decoded::default(), Vec::new());
+        let (mut chat, mut decoded, mut out) = (fresh(), Decoded::default(), Vec::new());
         let data = frame.data().unwrap_or_default();
         chat.decode(&frame, &mut decoded);
         let chunks: Vec<Chunk<'_>> = decoded.chunks(data).collect();
@@ -160,7 +160,7 @@ fn without_texts(mut value: Value) -> Value {
 /// Each frame by itself, against the naive reader.
 fn check_chunks(path: &Path) {
     for frame in frames(&std::fs::read(path).unwrap()) {
-        let (mut chat, mut decoded) = (OpenAiChat::new(), Decoded::default());
+        let (mut chat, mut decoded) = (fresh(), Decoded::default());
         let data = frame.data().unwrap_or_default();
         chat.decode(&frame, &mut decoded);
         assert_eq!(seen(&decoded, data), naive::decode(data), "{}", path.display());

@@ -3,20 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// What a request for chat completions says about its invocation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChatRequest {
-    /// The model that is asked for; empty if none is named.
-    pub model: String,
-    /// Whether a streamed answer is asked for.
-    pub stream: bool,
-    /// The text of the system and developer messages, joined by newlines.
-    pub system_prompt: String,
-    /// The messages as the JSON array that came; empty if there is none.
-    pub messages: String,
-    /// The names of the tools that are offered.
-    pub tool_names: Vec<String>,
-}
+use crate::request::Request;
 
 #[derive(Deserialize)]
 struct Body<'a> {
@@ -52,26 +39,24 @@ struct Function {
     name: Option<String>,
 }
 
-impl ChatRequest {
-    /// Reads a request's body. What is in it beyond the shape needed here is for the provider to judge.
-    ///
-    /// # Errors
-    /// Why the body is not a request, in words that follow "the request's body".
-    pub fn read(body: &[u8]) -> Result<Self, String> {
-        // A list would be read as the fields of a request in their order.
-        if !body.trim_ascii_start().starts_with(b"{") {
-            return Err("is not a chat request: it is no JSON object".to_owned());
-        }
-        let body: Body<'_> = serde_json::from_slice(body).map_err(|error| format!("is not a chat request: {error}"))?;
-        let messages = body.messages.map(RawValue::get).unwrap_or_default();
-        Ok(Self {
-            model: body.model.unwrap_or_default(),
-            stream: body.stream.unwrap_or(false),
-            system_prompt: system_prompt(messages),
-            messages: messages.to_owned(),
-            tool_names: body.tools.map(|tools| tool_names(tools.get())).unwrap_or_default(),
-        })
+/// Reads a request's body. What is in it beyond the shape needed here is for the provider to judge.
+///
+/// # Errors
+/// Why the body is not a request, in words that follow "the request's body".
+pub(crate) fn read(body: &[u8]) -> Result<Request, String> {
+    // A list would be read as the fields of a request in their order.
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err("is not a chat request: it is no JSON object".to_owned());
     }
+    let body: Body<'_> = serde_json::from_slice(body).map_err(|error| format!("is not a chat request: {error}"))?;
+    let messages = body.messages.map(RawValue::get).unwrap_or_default();
+    Ok(Request {
+        model: body.model.unwrap_or_default(),
+        stream: body.stream.unwrap_or(false),
+        system_prompt: system_prompt(messages),
+        messages: messages.to_owned(),
+        tool_names: body.tools.map(|tools| tool_names(tools.get())).unwrap_or_default(),
+    })
 }
 
 /// The system messages' text; empty where the messages are of another shape than any client sends.
@@ -97,23 +82,13 @@ fn tool_names(tools: &str) -> Vec<String> {
     tools.into_iter().filter_map(|tool| tool.function.name.or(tool.name)).collect()
 }
 
-/// A list of models as `GET /v1/models` answers it.
-#[must_use]
-pub fn models_body(names: &[String], owner: &str) -> String {
-    let models: Vec<serde_json::Value> = names
-        .iter()
-        .map(|name| serde_json::json!({ "id": name, "object": "model", "created": 0, "owned_by": owner }))
-        .collect();
-    serde_json::json!({ "object": "list", "data": models }).to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_request_says_what_observers_are_told() {
-        let request = ChatRequest::read(
+        let request = read(
             br#"{"model":"m","stream":true,"messages":[{"role":"system","content":"be kind"},
                 {"role":"developer","content":[{"type":"text","text":"and brief"}]},{"role":"user","content":"hi"}],
                 "tools":[{"type":"function","function":{"name":"search"}},{"type":"custom","name":"grep"}],"extra":1}"#,
@@ -128,25 +103,18 @@ mod tests {
 
     #[test]
     fn what_a_provider_would_refuse_is_left_to_it() {
-        let request = ChatRequest::read(br#"{"messages":"no list","tools":{"a":1}}"#).unwrap();
-        assert_eq!(request, ChatRequest { messages: "\"no list\"".into(), ..ChatRequest::default() });
+        let request = read(br#"{"messages":"no list","tools":{"a":1}}"#).unwrap();
+        assert_eq!(request, Request { messages: "\"no list\"".into(), ..Request::default() });
     }
 
     #[test]
     fn what_is_no_request_is_refused_with_the_place() {
-        let error = ChatRequest::read(b"{\"model\":").unwrap_err();
+        let error = read(b"{\"model\":").unwrap_err();
         assert!(error.starts_with("is not a chat request: EOF while parsing"), "{error}");
-        assert!(ChatRequest::read(br#"{"stream":"yes"}"#).unwrap_err().contains("line 1 column"));
+        assert!(read(br#"{"stream":"yes"}"#).unwrap_err().contains("line 1 column"));
         for no_object in ["", " ", "[]", "[null,true]", "null", "\"text\"", "1"] {
-            let error = ChatRequest::read(no_object.as_bytes()).unwrap_err();
+            let error = read(no_object.as_bytes()).unwrap_err();
             assert_eq!(error, "is not a chat request: it is no JSON object", "{no_object}");
         }
-    }
-
-    #[test]
-    fn models_are_listed_as_clients_expect_them() {
-        let list: serde_json::Value = serde_json::from_str(&models_body(&["card".into()], "demo")).unwrap();
-        assert_eq!(list["data"][0]["id"], "card");
-        assert_eq!(list["object"], "list");
     }
 }

@@ -13,6 +13,7 @@ const COUNTS: [(&str, &[&[&str]]); 5] = [
         &[
             &["completion_tokens_details", "reasoning_tokens"],
             &["output_tokens_details", "reasoning_tokens"],
+            &["output_tokens_details", "thinking_tokens"],
             &["reasoning_tokens"],
         ],
     ),
@@ -22,17 +23,18 @@ const COUNTS: [(&str, &[&[&str]]); 5] = [
             &["prompt_tokens_details", "cached_tokens"],
             &["input_tokens_details", "cached_tokens"],
             &["prompt_cache_hit_tokens"],
+            &["cache_read_input_tokens"],
         ],
     ),
 ];
 
 /// Whether a usage object says anything.
-pub(super) fn is_value(text: &str, usage: Span) -> bool {
+pub(crate) fn is_value(text: &str, usage: Span) -> bool {
     !json::members_of(text, usage).is_empty()
 }
 
 /// Writes the payload of a usage chunk: the counts that are there, then the provider's object as it is.
-pub(super) fn write_payload(text: &str, usage: Span, out: &mut String) {
+pub(crate) fn write_payload(text: &str, usage: Span, out: &mut String) {
     out.push('{');
     for (name, paths) in COUNTS {
         if let Some(count) = paths.iter().find_map(|path| number_at(text, usage, path)) {
@@ -53,7 +55,7 @@ fn number_at(text: &str, object: Span, path: &[&str]) -> Option<Span> {
 
 /// The provider's object that a usage chunk's payload stands for. A normalised count that was changed is written where
 /// the provider's object has that number; a payload without the provider's object stands for itself.
-pub(super) fn provider_json(payload: &str) -> String {
+pub(crate) fn provider_json(payload: &str) -> String {
     let whole = Span::new(0, payload.len());
     let Some(provider) = json::member_of(payload, whole, "provider") else { return payload.to_owned() };
     let mut patches = Patches::default();

@@ -1,74 +1,4 @@
-//! The members that are looked for in each object of the protocol: their names, and where they were found.
-
-use super::is_text;
-use crate::chunk::Decoded;
-use crate::json::{self, Kind, Malformed, Member, Scanner, Span};
-
-/// The last member of each known name of one object.
-pub(super) struct Fields<const N: usize> {
-    pub(super) members: [Option<Member>; N],
-}
-
-impl<const N: usize> Fields<N> {
-    pub(super) const fn new() -> Self {
-        Self { members: [None; N] }
-    }
-
-    /// Takes note of a member, and of the one of the same name that it hides.
-    pub(super) fn set(&mut self, slot: Option<usize>, member: Member, decoded: &mut Decoded) {
-        let Some(place) = slot.and_then(|slot| self.members.get_mut(slot)) else { return };
-        if let Some(earlier) = place.replace(member) {
-            decoded.hidden.push(Span::new(earlier.key.start, earlier.value.end));
-        }
-    }
-
-    /// Reads an object all of whose values are only skipped.
-    pub(super) fn read(
-        &mut self,
-        scanner: &mut Scanner<'_>,
-        text: &str,
-        slot_of: impl Fn(&str) -> Option<usize> + Copy,
-        decoded: &mut Decoded,
-    ) -> Result<Span, Malformed> {
-        scanner.members(|scanner, key| {
-            let value = scanner.skip()?;
-            self.set(slot(text, key, slot_of), Member { key, value }, decoded);
-            Ok(())
-        })
-    }
-
-    /// The fields of an object in a document that was scanned before; none of another kind of value.
-    pub(super) fn within(
-        text: &str,
-        object: Span,
-        slot_of: impl Fn(&str) -> Option<usize> + Copy,
-        decoded: &mut Decoded,
-    ) -> Self {
-        let mut fields = Self::new();
-        // As in `members_of`.
-        let _ = fields.read(&mut Scanner::within(text, object), text, slot_of, decoded);
-        fields
-    }
-
-    pub(super) fn value(&self, slot: usize) -> Option<Span> {
-        self.members.get(slot).copied().flatten().map(|member| member.value)
-    }
-
-    pub(super) fn of_kind(&self, slot: usize, text: &str, kind: Kind) -> Option<Span> {
-        self.value(slot).filter(|value| json::kind_of(text, *value) == kind)
-    }
-
-    /// The string in that field, if it says anything.
-    pub(super) fn text(&self, slot: usize, text: &str) -> Option<Span> {
-        self.value(slot).filter(|value| is_text(text, *value))
-    }
-}
-
-/// The slot that a key names, spelt plainly or with escapes.
-pub(super) fn slot(text: &str, key: Span, slot_of: impl Fn(&str) -> Option<usize>) -> Option<usize> {
-    let plain = key.inside_quotes().of_str(text);
-    slot_of(plain).or_else(|| if plain.contains('\\') { slot_of(&json::key_name(text, key)) } else { None })
-}
+//! The names of the members that are looked for in each object of the protocol, with their places in `Fields`.
 
 pub(super) mod top {
     pub(in super::super) const CHOICES: usize = 0;
@@ -78,6 +8,8 @@ pub(super) mod top {
     pub(in super::super) const ID: usize = 4;
     pub(in super::super) const MODEL: usize = 5;
     pub(in super::super) const CREATED: usize = 6;
+    pub(in super::super) const OBFUSCATION: usize = 7;
+    pub(in super::super) const ALL: usize = 8;
 
     pub(in super::super) fn slot(name: &str) -> Option<usize> {
         match name {
@@ -88,6 +20,7 @@ pub(super) mod top {
             "id" => Some(ID),
             "model" => Some(MODEL),
             "created" => Some(CREATED),
+            "obfuscation" => Some(OBFUSCATION),
             _ => None,
         }
     }
@@ -101,16 +34,28 @@ pub(super) mod choice {
     pub(in super::super) const LOGPROBS: usize = 4;
     pub(in super::super) const USAGE: usize = 5;
     pub(in super::super) const ERROR: usize = 6;
+    pub(in super::super) const TEXT: usize = 7;
+    /// How many there are that are read; what comes after them is only true of the text that came in.
+    pub(in super::super) const READ: usize = 8;
+    pub(in super::super) const ALL: usize = READ + DEPENDENT.len();
+    /// Offsets into the text, and the tokens that it was made of.
+    pub(in super::super) const DEPENDENT: [&str; 4] =
+        ["content_filter_offsets", "token_ids", "prompt_token_ids", "prompt_logprobs"];
 
     pub(in super::super) fn slot(name: &str) -> Option<usize> {
         match name {
             "index" => Some(INDEX),
+            "text" => Some(TEXT),
             "delta" => Some(DELTA),
             "message" => Some(MESSAGE),
             "finish_reason" => Some(FINISH),
             "logprobs" => Some(LOGPROBS),
             "usage" => Some(USAGE),
             "error" => Some(ERROR),
+            "content_filter_offsets" => Some(READ),
+            "token_ids" => Some(READ + 1),
+            "prompt_token_ids" => Some(READ + 2),
+            "prompt_logprobs" => Some(READ + 3),
             _ => None,
         }
     }
@@ -125,13 +70,30 @@ pub(super) mod holder {
     pub(in super::super) const TOOL_CALLS: usize = 5;
     pub(in super::super) const FUNCTION_CALL: usize = 6;
     pub(in super::super) const ANNOTATIONS: usize = 7;
+    pub(in super::super) const TOKEN_ID: usize = 8;
+    pub(in super::super) const ALL: usize = 9;
 
     pub(in super::super) fn slot(name: &str) -> Option<usize> {
+        match name {
+            "content" => Some(CONTENT),
+            "token_id" => Some(TOKEN_ID),
+            _ => beside(name),
+        }
+    }
+
+    /// The members of a choice of Completions, which holds its text itself.
+    pub(in super::super) fn flat_slot(name: &str) -> Option<usize> {
+        match name {
+            "text" => Some(CONTENT),
+            _ => beside(name),
+        }
+    }
+
+    fn beside(name: &str) -> Option<usize> {
         match name {
             "reasoning_content" => Some(REASONING_CONTENT),
             "reasoning" => Some(REASONING),
             "reasoning_details" => Some(DETAILS),
-            "content" => Some(CONTENT),
             "refusal" => Some(REFUSAL),
             "tool_calls" => Some(TOOL_CALLS),
             "function_call" => Some(FUNCTION_CALL),
@@ -172,6 +134,8 @@ pub(super) mod part {
     pub(in super::super) const THINKING: usize = 2;
     pub(in super::super) const REFUSAL: usize = 3;
     pub(in super::super) const SUMMARY: usize = 4;
+    pub(in super::super) const SIGNATURE: usize = 5;
+    pub(in super::super) const FORMAT: usize = 6;
 
     pub(in super::super) fn slot(name: &str) -> Option<usize> {
         match name {
@@ -180,6 +144,8 @@ pub(super) mod part {
             "thinking" => Some(THINKING),
             "refusal" => Some(REFUSAL),
             "summary" => Some(SUMMARY),
+            "signature" => Some(SIGNATURE),
+            "format" => Some(FORMAT),
             _ => None,
         }
     }

@@ -7,7 +7,15 @@ DEMO := $(TARGET)/demo
 PLUGINS := redaction halt_on_pattern dialect_normalization stream_metrics
 LIBRARY_SUFFIX := $(if $(filter Darwin,$(shell uname -s)),dylib,so)
 
-.PHONY: help run test test-clients lint bench bench-proxy deny
+# How long each fuzzing target runs, in seconds.
+FUZZ_SECONDS ?= 600
+FUZZ_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+# What libFuzzer reads to see which code an input reached; these work without a nightly compiler.
+FUZZ_FLAGS := -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares
+
+.PHONY: help run test test-clients lint bench bench-proxy deny fuzz fuzz-smoke
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1|\2/' | column -t -s '|'
@@ -48,3 +56,18 @@ bench-proxy: ## The whole daemon's figures beside nginx (installs Debian's nginx
 	@command -v nginx >/dev/null || (apt-get update -qq && apt-get install -y -qq nginx-light)
 	$(CARGO) build --locked --release --workspace --bins --lib
 	$(TARGET)/release/bench-proxy
+
+fuzz: ## Coverage-guided search for inputs that break the wire, FUZZ_SECONDS for each target (needs a C++ compiler)
+	RUSTFLAGS="$(FUZZ_FLAGS)" $(CARGO) build --locked --profile fuzz -p fuzz --features engine --bin fuzz \
+		--target $(FUZZ_HOST) --target-dir $(TARGET)/fuzz
+	$(CARGO) run --locked --quiet -p fuzz --bin fuzz-seeds -- $(TARGET)/fuzz/seeds
+	@$(CARGO) run --locked --quiet -p fuzz --bin fuzz-seeds | while read -r target corpus; do \
+		echo "$$target: $(FUZZ_SECONDS) s"; \
+		mkdir -p $(TARGET)/fuzz/found/$$corpus $(TARGET)/fuzz/failed; \
+		FUZZ_TARGET=$$target $(TARGET)/fuzz/$(FUZZ_HOST)/fuzz/fuzz -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 \
+			-max_len=16384 -verbosity=0 -artifact_prefix=$(TARGET)/fuzz/failed/$$target- \
+			$(TARGET)/fuzz/found/$$corpus tests/fuzz/corpus/$$corpus $(TARGET)/fuzz/seeds/$$corpus || exit 1; \
+	done
+
+fuzz-smoke: ## The same, a few seconds for each target
+	$(MAKE) fuzz FUZZ_SECONDS=5

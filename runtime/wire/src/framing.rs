@@ -90,6 +90,13 @@ impl FrameWriter {
         }
     }
 
+    /// A frame goes out changed, or not at all.
+    pub(crate) fn touch(&mut self) {
+        if let Self::JsonArray(writer) = self {
+            writer.touch();
+        }
+    }
+
     /// The caller wrote the frame's own bytes.
     pub(crate) fn passed(&mut self, frame: &Frame) {
         match self {

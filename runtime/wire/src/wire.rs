@@ -108,6 +108,7 @@ impl Wire {
             self.answer.passed(data, decoded);
             return;
         }
+        self.writer.touch();
         // The end of an answer that was stopped inside it is not its end: another says the stop.
         let nothing = vec![Edit::Remove; decoded.len()];
         let is_cut = self.stopped && decoded.ends && edits.contains(&Edit::Remove);

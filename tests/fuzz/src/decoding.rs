@@ -26,7 +26,10 @@ pub(crate) fn check(protocol: Protocol, input: &[u8]) {
     let framing = case.framing(protocol);
     let planned = read(protocol, framing, case.reads());
     assert_eq!(planned, read(protocol, framing, case.whole()), "cut as planned against whole");
-    assert_eq!(planned.out, case.stream, "the bytes that came");
+    // Of an array, an element that broke off is left out: an error must be able to follow.
+    let is_all = planned.out == case.stream;
+    let is_beginning = framing == Framing::JsonArray && case.stream.starts_with(&planned.out);
+    assert!(is_all || is_beginning, "the bytes that came: {:?}", planned.out);
     bounded(protocol, framing, &case);
 }
 
@@ -96,7 +99,9 @@ fn read(protocol: Protocol, framing: Framing, reads: Vec<Bytes>) -> Reading {
     each_frame(framing, LONGEST, reads, |frame| {
         wire.decode(&frame, &mut decoded);
         chunks.extend(Seen::all(&decoded, frame.data().unwrap_or_default()));
-        assert!(!wire.needs_render(&frame, &decoded), "nothing was edited before {frame:?}");
+        // An element of an array that broke off is left out: an error must be able to follow.
+        let broke_off = framing == Framing::JsonArray && !frame.terminated();
+        assert!(broke_off || !wire.needs_render(&frame, &decoded), "nothing was edited before {frame:?}");
         // Both say the same: that it left as it came.
         if chunks.len() % 2 == 0 {
             wire.render(&frame, &decoded, &[], &mut out);

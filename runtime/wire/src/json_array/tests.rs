@@ -152,7 +152,7 @@ fn written(frames: &[Frame], steps: &[Step]) -> (String, Vec<Value>) {
             step = steps.next().unwrap();
         }
         match (step, frame.data()) {
-            (Step::Leave, Some(_)) => {}
+            (Step::Leave, Some(_)) => writer.touch(),
             (Step::Change, Some(_)) => {
                 writer.with_data(frame, "{\"changed\":1}", &mut out);
                 expected.push(serde_json::json!({ "changed": 1 }));

@@ -11,6 +11,8 @@ pub(crate) struct JsonArrayWriter {
     opened: bool,
     /// An element was written.
     filled: bool,
+    /// Elements were changed, left out or put in: until then what came is passed on, whatever it is.
+    touched: bool,
     /// The closing bracket was written, or something that is no array: nothing can follow.
     closed: bool,
 }
@@ -45,7 +47,15 @@ impl JsonArrayWriter {
         if !frame.terminated() {
             return true;
         }
+        if !self.touched {
+            return false;
+        }
         prefix.opens == self.opened || frame.data().is_some() && !prefix.separates && self.filled
+    }
+
+    /// Takes note that the array is no longer as it came.
+    pub(crate) fn touch(&mut self) {
+        self.touched = true;
     }
 
     /// Whether the frame is the whole of a stream that is no array.
@@ -105,6 +115,7 @@ impl JsonArrayWriter {
 
     /// Writes an element that did not come in.
     pub(crate) fn event(&mut self, data: &str, out: &mut Vec<u8>) {
+        self.touched = true;
         if !self.closed {
             self.separate(out);
             out.extend_from_slice(data.as_bytes());
